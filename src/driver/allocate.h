@@ -1,0 +1,52 @@
+/* Allocates one function: the loop of rounds, from check to verified result. */
+#ifndef DRIVER_ALLOCATE_H
+#define DRIVER_ALLOCATE_H
+
+#include "analysis/live.h"
+#include "driver/options.h"
+#include "support/diag.h"
+
+/* Figures of one allocation: the keys of `--stats`, in their order. */
+typedef struct {
+    uint32_t instructions; /* of the input */
+    uint32_t tensors;      /* nodes of the first round */
+    uint64_t edges;        /* of its interference graph */
+    uint32_t max_degree;
+    uint32_t iterations; /* rounds */
+    uint32_t spilled_tensors;
+    int64_t spilled_bytes_per_partition;
+    uint32_t saves, reloads; /* DMAs inserted, each counted once */
+    uint32_t reloads_removed;
+    int64_t spill_cycles, dma_bytes; /* output's DMAs less the input's, each as often as it runs */
+    int64_t high_water_before, high_water, usable_bytes; /* bytes per partition */
+    int64_t dram_spill_bytes;
+    double score;
+    uint32_t coalesced, split;
+    bool last_resort;
+    struct {
+        double parse, analyse, colour, spill, verify, write, total;
+    } seconds;
+} Report;
+
+typedef enum {
+    ALLOCATED = 0,
+    NOT_ALLOCATED = 1, /* it does not fit, or time ran out */
+    WRONG_INPUT = 2,   /* fixed tensors that overlap while live */
+    WRONG_RESULT = 3   /* the result failed its own check: a fault of sballoc */
+} AllocStatus;
+
+typedef struct {
+    AllocStatus status;
+    const Func *func; /* what is to be written: placed, or rewritten for --emit=spilled */
+    Report report;
+    Live live;          /* of func */
+    const double *cost; /* [ntensors of func] of its last round; INFINITY: must not be spilled */
+    Str log;            /* the lines of -v */
+    Str explanation;    /* of --explain */
+} Allocation;
+
+/* Requires a checked function. Everything returned lives in `arena`; diagnostics go to `diags`. */
+Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
+                    DiagQueue *diags);
+
+#endif

@@ -1,0 +1,28 @@
+/* What the user asked of the allocator. */
+#ifndef DRIVER_OPTIONS_H
+#define DRIVER_OPTIONS_H
+
+#include "ir/ir.h"
+
+typedef enum { ALLOCATOR_LOOP, ALLOCATOR_FLAT } AllocatorName;
+typedef enum { EMIT_PLACED, EMIT_SPILLED, EMIT_PARSED, EMIT_GRAPH } Emit;
+
+typedef struct {
+    Emit emit;
+    AllocatorName allocator;
+    int metric; /* 0, 1 or 2 */
+    int effort; /* 0 to 9 */
+    uint64_t seed;
+    uint64_t max_reloads;
+    double time_limit; /* seconds */
+    int dma_optlevel;
+    bool coalesce, split, remat, reload_elim; /* optimisations, on by default */
+    bool verify;                              /* check the result before it is written */
+    bool verbose;                             /* gather the report lines */
+    const Str *explain;                       /* tensor to explain, or NULL */
+    const Module *previous;                   /* an earlier allocation to stay close to, or NULL */
+} Options;
+
+Options options_default(void);
+
+#endif

@@ -1,0 +1,75 @@
+/* Index expressions and conditions over loop indices. */
+#ifndef IR_AFFINE_H
+#define IR_AFFINE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "support/arena.h"
+
+enum { NO_LOOP = UINT32_MAX };
+
+/* One term: coefficient times the index of a loop, or a constant where loop is NO_LOOP. */
+typedef struct {
+    int64_t coefficient; /* negative for a term that is subtracted */
+    uint32_t loop;       /* id in Func.loops */
+} Term;
+
+/* A sum of terms in the order written; at least one. No value that it can take within its loops
+ * overflows int64_t, partial sums included: the static checks refuse those that could. */
+typedef struct {
+    const Term *terms;
+    uint32_t count;
+} Affine;
+
+typedef enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } Comparison;
+
+typedef struct {
+    Affine left, right;
+    Comparison comparison;
+} Compare;
+
+/* A conjunction; NULL where an instruction has none. */
+typedef struct {
+    const Compare *compares;
+    uint32_t count; /* at least 1 */
+} Condition;
+
+/* Closed interval of values. */
+typedef struct {
+    int64_t low, high;
+} Range;
+
+struct Func;
+
+Affine affine_constant(Arena *arena, int64_t value);
+
+/* The value where loop L stands at indices[L]. */
+int64_t affine_value(Affine affine, const int64_t *indices);
+bool condition_holds(const Condition *condition, const int64_t *indices);
+
+/* The values that it can take while each loop runs its course, taken apart loop by loop (each end
+ * is reached). `overflow`, if given, is set where int64_t does not hold them all. */
+Range affine_range(Affine affine, const struct Func *func, bool *overflow);
+
+/* True if it has one value only; then *value is that. */
+bool affine_is_constant(Affine affine, const struct Func *func, int64_t *value);
+
+/* The same value for all indices (terms gathered, order and zero terms ignored). */
+bool affine_equal(Affine a, Affine b);
+
+/* a - b in canonical form: loop terms in order of loop, then the constant where it is not 0 or
+ * stands alone. In the arena. */
+Affine affine_difference(Arena *arena, Affine a, Affine b);
+
+/* Coefficient of one loop's index, and the sum of the constants. */
+int64_t affine_coefficient(Affine affine, uint32_t loop);
+int64_t affine_offset(Affine affine);
+
+/* Structurally the same comparisons in the same order (both may be NULL). */
+bool condition_equal(const Condition *a, const Condition *b);
+
+/* The condition without the comparisons that name `loop`; NULL where none is left. */
+const Condition *condition_without_loop(Arena *arena, const Condition *condition, uint32_t loop);
+
+#endif

@@ -1,0 +1,60 @@
+#include "ir/build.h"
+
+#include <assert.h>
+#include <string.h>
+
+void build_begin(Builder *builder, Arena *arena, Str name, MetaList meta, Span span) {
+    *builder = (Builder){.arena = arena, .loop = NO_LOOP};
+    builder->func = (Func){.name = name, .meta = meta, .span = span};
+}
+
+uint32_t build_tensor(Builder *builder, Tensor tensor) {
+    Func *func = &builder->func;
+    PUSH(builder->arena, func->tensors, func->ntensors, builder->tensor_capacity, tensor);
+    return func->ntensors - 1;
+}
+
+uint32_t build_inst(Builder *builder, Inst inst) {
+    Func *func = &builder->func;
+    inst.loop = builder->loop;
+    PUSH(builder->arena, func->insts, func->ninsts, builder->inst_capacity, inst);
+    return func->ninsts - 1;
+}
+
+uint32_t build_loop(Builder *builder, Str name, int64_t low, int64_t high, Span span) {
+    Func *func = &builder->func;
+    uint32_t parent = builder->loop;
+    Loop loop = {.name = name,
+                 .low = low,
+                 .high = high,
+                 .parent = parent,
+                 .depth = parent == NO_LOOP ? 0 : func->loops[parent].depth + 1,
+                 .first = func->ninsts,
+                 .end = func->ninsts,
+                 .span = span};
+    PUSH(builder->arena, func->loops, func->nloops, builder->loop_capacity, loop);
+    return builder->loop = func->nloops - 1;
+}
+
+void build_end_loop(Builder *builder) {
+    assert(builder->loop != NO_LOOP);
+    Loop *loop = &builder->func.loops[builder->loop];
+    loop->end = builder->func.ninsts;
+    builder->loop = loop->parent;
+}
+
+Func *build_finish(Builder *builder) {
+    assert(builder->loop == NO_LOOP);
+    Func *func = NEW(builder->arena, Func);
+    *func = builder->func;
+    return func;
+}
+
+void build_rewrite(Builder *builder, Arena *arena, const Func *func) {
+    build_begin(builder, arena, func->name, func->meta, func->span);
+    if (func->ntensors == 0) return;
+    builder->tensor_capacity = func->ntensors;
+    builder->func.ntensors = func->ntensors;
+    builder->func.tensors = RAW_ARRAY(arena, Tensor, func->ntensors);
+    memcpy(builder->func.tensors, func->tensors, func->ntensors * sizeof(Tensor));
+}

@@ -1,0 +1,32 @@
+/* Makes a Func statement by statement: for the readers and for passes that rewrite. */
+#ifndef IR_BUILD_H
+#define IR_BUILD_H
+
+#include "ir/ir.h"
+
+typedef struct {
+    Arena *arena; /* where the function will live */
+    Func func;    /* under construction; its counts are right at any time */
+    size_t tensor_capacity, inst_capacity, loop_capacity;
+    uint32_t loop; /* the innermost open loop, NO_LOOP if none */
+} Builder;
+
+/* Starts a function without tensors and statements. */
+void build_begin(Builder *builder, Arena *arena, Str name, MetaList meta, Span span);
+
+/* Each returns the id of what it adds. */
+uint32_t build_tensor(Builder *builder, Tensor tensor);
+uint32_t build_inst(Builder *builder, Inst inst); /* sets inst.loop to the open loop */
+uint32_t build_loop(Builder *builder, Str name, int64_t low, int64_t high, Span span);
+
+/* Closes the innermost open loop. */
+void build_end_loop(Builder *builder);
+
+/* The function; every loop must be closed. */
+Func *build_finish(Builder *builder);
+
+/* A builder that holds the loops' and tensors' start of a rewrite: all of func's tensors are
+ * copied, its statements are not. Rewrites that re-open func's loops in order keep their ids. */
+void build_rewrite(Builder *builder, Arena *arena, const Func *func);
+
+#endif

@@ -1,0 +1,57 @@
+#include "ir/target.h"
+
+#include "support/checked.h"
+
+/* Sizes and reserved sizes are the published geometry of each generation; dma_rate of inf1 and trn3
+ * is their neighbour's. */
+static const Target BUILTIN[] = {
+    {{"inf1", 4}, 98304, 16384, 64, 1300, 17},
+    {{"trn1", 4}, 196608, 16384, 64, 1300, 17},
+    {{"trn2", 4}, 229376, 16392, 64, 1300, 23},
+    {{"trn3", 4}, 262144, 16392, 64, 1300, 23},
+};
+enum { BUILTIN_COUNT = sizeof BUILTIN / sizeof *BUILTIN };
+
+static const Str NAMES[] = {
+    {"inf1", 4}, {"tonga", 5},    {"inferentia", 10}, {"trn1", 4},   {"sunda", 5},
+    {"inf2", 4}, {"trainium", 8}, {"trn2", 4},        {"cayman", 6}, {"gen3", 4},
+    {"trn3", 4}, {"core_v4", 7},  {"mariana", 7},
+};
+enum { NAME_COUNT = sizeof NAMES / sizeof *NAMES };
+static const uint8_t NAMED_TARGET[NAME_COUNT] = {0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 3, 3, 3};
+
+const Target *target_builtin(Str name) {
+    for (uint32_t i = 0; i < NAME_COUNT; i++)
+        if (str_equal(name, NAMES[i])) return &BUILTIN[NAMED_TARGET[i]];
+    return NULL;
+}
+
+const Str *target_names(uint32_t *count) {
+    *count = NAME_COUNT;
+    return NAMES;
+}
+
+bool target_is_builtin(const Target *target) {
+    for (uint32_t i = 0; i < BUILTIN_COUNT; i++) {
+        const Target *builtin = &BUILTIN[i];
+        if (!str_equal(target->name, builtin->name)) continue;
+        return target->sb_bytes == builtin->sb_bytes &&
+               target->sb_reserved == builtin->sb_reserved && target->sb_init == builtin->sb_init &&
+               target->dma_init == builtin->dma_init && target->dma_rate == builtin->dma_rate;
+    }
+    return false;
+}
+
+int64_t target_usable(const Target *target) {
+    return target->sb_bytes - target->sb_reserved;
+}
+
+int64_t latency_dram(const Target *target, int64_t partitions, int64_t bytes) {
+    int64_t moved = saturating_mul((partitions + 15) / 16, bytes);
+    int64_t cycles = moved / target->dma_rate + (moved % target->dma_rate != 0);
+    return saturating_add(target->dma_init, cycles);
+}
+
+int64_t latency_sb(const Target *target, int64_t bytes) {
+    return saturating_add(target->sb_init, bytes / GRANULE + (bytes % GRANULE != 0));
+}

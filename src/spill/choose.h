@@ -1,0 +1,38 @@
+/* Which gaps between two accesses of a value are worth their room.
+ *
+ * The model of the lower bound: a value that may live in DRAM has accesses; between two
+ * neighbouring accesses lies a gap. A gap that is kept costs room at its inner points; a gap that
+ * is cut costs a load at its end, and its value must then be stored once (unless DRAM has it
+ * already). */
+#ifndef SPILL_CHOOSE_H
+#define SPILL_CHOOSE_H
+
+#include "analysis/live.h"
+#include "ir/geometry.h"
+
+typedef struct {
+    LiveRange points; /* where keeping it takes room; may be empty: then it is always kept */
+    uint32_t owner;   /* the tensor: gaps of one owner share one band choice */
+    uint32_t height;  /* granules of room over all its blocks, per band */
+    uint8_t class;    /* ShapeClass of the owner */
+    int64_t load;     /* cycles of the reload that cutting it needs, trip counts included; >= 0 */
+    uint32_t value;   /* which value it carries: values are stored once; UINT32_MAX: never stored */
+    bool cut;         /* in: must be cut. out: is cut */
+} Gap;
+
+typedef struct {
+    Gap *gaps; /* [count], in order of owner, then of points */
+    uint32_t count;
+    const int64_t *store; /* [nvalues] cycles of a value's store, trip counts included */
+    uint32_t nvalues;
+    uint32_t npoints;
+    const uint32_t *taken; /* [npoints * 4] granules taken in each quadrant by what must be there */
+    uint32_t size;         /* granules of each quadrant */
+} GapProblem;
+
+/* Sets `cut` of each gap so that the kept gaps fit beside what is taken at every point and
+ * quadrant, at a cost (loads of cut gaps plus stores of values with a cut gap) as low as it finds
+ * within `steps`. Where `taken` alone exceeds the size nothing is kept there. Returns the cost. */
+int64_t choose_gaps(GapProblem *problem, uint64_t steps, Arena *scratch);
+
+#endif

@@ -1,0 +1,159 @@
+#include "support/diag.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+#include "support/sort.h"
+
+enum { MOST_ERRORS = 20 };
+
+void diag_init(DiagQueue *queue, Arena *arena) {
+    *queue = (DiagQueue){.arena = arena};
+}
+
+static Str format_text(Arena *arena, const char *format, va_list args) {
+    va_list again;
+    va_copy(again, args);
+    int length = vsnprintf(NULL, 0, format, again);
+    va_end(again);
+    if (length < 0) return STR("");
+    char *text = arena_raw(arena, (size_t)length + 1, 1);
+    vsnprintf(text, (size_t)length + 1, format, args);
+    return (Str){text, (uint32_t)length};
+}
+
+static void push(DiagQueue *queue, Diag diag) {
+    diag.order = (uint32_t)queue->count;
+    queue->errors += diag.severity == DIAG_ERROR;
+    queue->warnings += diag.severity == DIAG_WARNING;
+    PUSH(queue->arena, queue->items, queue->count, queue->capacity, diag);
+}
+
+#define FORMATTED(queue, format)                                                                   \
+    va_list args;                                                                                  \
+    va_start(args, format);                                                                        \
+    Str text = format_text((queue)->arena, (format), args);                                        \
+    va_end(args)
+
+void diag_error(DiagQueue *queue, Span span, const char *format, ...) {
+    FORMATTED(queue, format);
+    push(queue, (Diag){.severity = DIAG_ERROR, .span = span, .has_place = true, .text = text});
+}
+
+void diag_warning(DiagQueue *queue, Span span, const char *format, ...) {
+    FORMATTED(queue, format);
+    push(queue, (Diag){.severity = DIAG_WARNING, .span = span, .has_place = true, .text = text});
+}
+
+void diag_note(DiagQueue *queue, Span span, bool with_source, const char *format, ...) {
+    FORMATTED(queue, format);
+    push(queue, (Diag){.severity = DIAG_NOTE,
+                       .span = span,
+                       .has_place = true,
+                       .no_source = !with_source,
+                       .text = text});
+}
+
+void diag_file_error(DiagQueue *queue, const char *format, ...) {
+    FORMATTED(queue, format);
+    push(queue, (Diag){.severity = DIAG_ERROR, .text = text});
+}
+
+void diag_append(DiagQueue *to, const DiagQueue *from) {
+    for (size_t i = 0; i < from->count; i++)
+        push(to, from->items[i]);
+}
+
+/* Positions of the queue's items in order of place; a note goes with the item that it explains. */
+static SortKey *in_order(const DiagQueue *queue, Arena *scratch) {
+    SortKey *order = RAW_ARRAY(scratch, SortKey, queue->count);
+    uint64_t key = 0;
+    for (size_t i = 0; i < queue->count; i++) {
+        const Diag *diag = &queue->items[i];
+        if (diag->severity != DIAG_NOTE || i == 0)
+            key = diag->has_place ? (uint64_t)diag->span.begin + 1 : 0;
+        order[i] = (SortKey){key, (uint32_t)i};
+    }
+    sort_keys(order, queue->count, scratch);
+    return order;
+}
+
+static const char *const SEVERITY_NAMES[] = {"error", "warning", "note"};
+static const char *const SEVERITY_COLORS[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"};
+
+/* Writes text that came from the input: control characters must not reach a terminal. */
+static void put_clean(Str text, FILE *out) {
+    for (uint32_t i = 0; i < text.length; i++) {
+        unsigned char c = (unsigned char)text.text[i];
+        putc(c < 0x20 && c != '\t' ? '?' : c == 0x7F ? '?' : c, out);
+    }
+}
+
+/* The caret line: tabs of the source are kept so that the caret stands under its token. Long lines
+ * are shown as a window around the place. */
+static void print_source_line(Location place, Span span, DiagStyle style, FILE *out) {
+    enum { WINDOW = 160, BEFORE = 60 };
+    Str line = place.text;
+    uint32_t column = place.column - 1 < line.length ? place.column - 1 : line.length;
+    if (line.length > WINDOW) {
+        uint32_t cut = column > BEFORE ? column - BEFORE : 0;
+        while (cut > 0 && ((unsigned char)line.text[cut] & 0xC0) == 0x80)
+            cut--;
+        line.text += cut;
+        line.length -= cut;
+        column -= cut;
+        if (line.length > WINDOW) line.length = WINDOW;
+        while (line.length > column && ((unsigned char)line.text[line.length] & 0xC0) == 0x80)
+            line.length--;
+    }
+    fprintf(out, "%5u | ", place.line);
+    put_clean(line, out);
+    fputs("\n      | ", out);
+    for (uint32_t i = 0; i < column; i++) {
+        unsigned char c = (unsigned char)line.text[i];
+        if ((c & 0xC0) != 0x80) putc(c == '\t' ? '\t' : ' ', out);
+    }
+    if (style.color) fputs("\033[1;32m", out);
+    putc('^', out);
+    for (uint32_t i = 1; i < span.end - span.begin && column + i < line.length; i++)
+        if (((unsigned char)line.text[column + i] & 0xC0) != 0x80) putc('~', out);
+    if (style.color) fputs("\033[0m", out);
+    putc('\n', out);
+}
+
+static void print_one(const Diag *diag, const Source *source, DiagStyle style, FILE *out) {
+    Location place = {0};
+    if (style.color) fputs("\033[1m", out);
+    put_clean(source->name, out);
+    if (diag->has_place) {
+        place = source_place(source, diag->span.begin);
+        fprintf(out, ":%u:%u", place.line, place.column);
+    }
+    fputs(": ", out);
+    if (style.color) fputs(SEVERITY_COLORS[diag->severity], out);
+    fprintf(out, "%s: ", SEVERITY_NAMES[diag->severity]);
+    if (style.color) fputs("\033[0m", out);
+    put_clean(diag->text, out);
+    putc('\n', out);
+    if (diag->has_place && !diag->no_source) print_source_line(place, diag->span, style, out);
+}
+
+void diag_print(DiagQueue *queue, const Source *source, DiagStyle style, FILE *out) {
+    Arena scratch;
+    arena_init(&scratch);
+    SortKey *order = in_order(queue, &scratch);
+    uint32_t errors = 0;
+    bool shown = false;
+    for (size_t i = 0; i < queue->count; i++) {
+        const Diag *diag = &queue->items[order[i].id];
+        if (diag->severity == DIAG_ERROR) shown = ++errors <= MOST_ERRORS;
+        if (diag->severity == DIAG_WARNING) shown = !style.quiet;
+        if (shown) print_one(diag, source, style, out);
+    }
+    if (errors > MOST_ERRORS)
+        fprintf(out, "%.*s: %u more errors\n", (int)source->name.length, source->name.text,
+                errors - MOST_ERRORS);
+    queue->count = 0;
+    queue->errors = queue->warnings = 0;
+    arena_free(&scratch);
+}

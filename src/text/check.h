@@ -1,0 +1,16 @@
+/* The static checks of the format on a function that was read. */
+#ifndef TEXT_CHECK_H
+#define TEXT_CHECK_H
+
+#include "ir/ir.h"
+#include "support/diag.h"
+
+/* Checks every function of `module` against the target in force and queues an error or warning at
+ * each place: reads of what nothing has defined, indices and regions outside their tensor,
+ * expressions that can overflow, outputs never written, wrong operands of load, save and copy,
+ * tensors and placements that do not fit the State Buffer, tensors never used. Fixed tensors that
+ * overlap are check_fixed()'s, which needs live ranges. Returns true if no error was queued.
+ * O(size of the module). */
+bool check_module(const Module *module, DiagQueue *diags);
+
+#endif
