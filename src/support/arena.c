@@ -32,6 +32,19 @@ void arena_free(Arena *arena) {
     arena_init(arena);
 }
 
+void arena_reset(Arena *arena) {
+    Chunk *newest = arena->chunks;
+    if (!newest) return;
+    for (Chunk *chunk = newest->older; chunk;) {
+        Chunk *older = chunk->older;
+        arena->bytes -= chunk->size;
+        free(chunk);
+        chunk = older;
+    }
+    newest->older = NULL;
+    arena->next = (char *)newest->data;
+}
+
 /* Opens a chunk that holds at least `bytes`; sizes double so that chunks stay few. */
 static void add_chunk(Arena *arena, size_t bytes) {
     size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;

@@ -17,6 +17,10 @@ void arena_init(Arena *arena);
 /* Frees everything at once; the arena can be used again. */
 void arena_free(Arena *arena);
 
+/* Frees everything but keeps the newest chunk for what comes next: for scratch that is used again and
+ * again. */
+void arena_reset(Arena *arena);
+
 /* `count` elements of `size` bytes, zeroed, aligned for any type. Never NULL: where memory is short
  * (or the product overflows) the process says so and exits with 3. */
 void *arena_alloc(Arena *arena, size_t count, size_t size);
