@@ -1,0 +1,99 @@
+#include "spill/choice.h"
+
+#include <string.h>
+
+bool choice_fits(Choice *choice, uint32_t item, uint8_t band) {
+    const Item *it = &choice->items[item];
+    for (uint32_t lane = 0; lane < choice->lanes; lane++) {
+        if (!(band >> lane & 1)) continue;
+        const Room *room = &choice->rooms[lane];
+        for (uint32_t s = it->spans; s < it[1].spans; s++) {
+            spend(choice, room->levels);
+            if (room_most(room, choice->spans[s].first, choice->spans[s].last) + it->height > 0)
+                return false;
+        }
+    }
+    return true;
+}
+
+int64_t choice_fullest(Choice *choice, uint32_t owner, uint8_t band) {
+    uint32_t first = choice->items[choice->owner_items[owner]].spans;
+    uint32_t end = choice->items[choice->owner_items[owner + 1]].spans;
+    int64_t fullest = INT64_MIN;
+    for (uint32_t lane = 0; lane < choice->lanes; lane++) {
+        if (!(band >> lane & 1)) continue;
+        const Room *room = &choice->rooms[lane];
+        for (uint32_t s = first; s < end; s++) {
+            spend(choice, room->levels);
+            int64_t most = room_most(room, choice->spans[s].first, choice->spans[s].last);
+            if (most > fullest) fullest = most;
+        }
+    }
+    return fullest;
+}
+
+/* Takes the room of an item in the lanes of its owner's band, or with a negative sign returns it.
+ */
+static void use_room(Choice *choice, uint32_t item, int sign) {
+    const Item *it = &choice->items[item];
+    int64_t amount = sign * (int64_t)it->height;
+    for (uint32_t lane = 0; lane < choice->lanes; lane++) {
+        if (!(choice->band[it->owner] >> lane & 1)) continue;
+        Room *room = &choice->rooms[lane];
+        for (uint32_t s = it->spans; s < it[1].spans; s++) {
+            spend(choice, room->levels);
+            room_add(room, choice->spans[s].first, choice->spans[s].last, amount);
+        }
+    }
+}
+
+void choice_keep(Choice *choice, uint32_t item) {
+    const Item *it = &choice->items[item];
+    use_room(choice, item, 1);
+    choice->cost -= it->load;
+    if (it->value != NO_VALUE && --choice->cuts[it->value] == 0)
+        choice->cost -= choice->store[it->value];
+    choice->kept[item] = 1;
+    choice->cut--;
+}
+
+void choice_drop(Choice *choice, uint32_t item) {
+    const Item *it = &choice->items[item];
+    use_room(choice, item, -1);
+    choice->cost += it->load;
+    if (it->value != NO_VALUE && choice->cuts[it->value]++ == 0)
+        choice->cost += choice->store[it->value];
+    choice->kept[item] = 0;
+    choice->cut++;
+}
+
+void choice_clear(Choice *choice) {
+    choice->cost = 0;
+    choice->cut = choice->count;
+    memset(choice->kept, 0, choice->count);
+    for (uint32_t value = 0; value < choice->nvalues; value++) {
+        choice->cuts[value] = choice->value_first[value + 1] - choice->value_first[value];
+        if (choice->cuts[value]) choice->cost += choice->store[value];
+    }
+    for (uint32_t item = 0; item < choice->count; item++)
+        choice->cost += choice->items[item].load;
+    for (uint32_t lane = 0; lane < choice->lanes; lane++)
+        room_clear(&choice->rooms[lane], choice->capacity[lane], choice->npoints);
+    spend(choice, choice->count + choice->nvalues + (uint64_t)choice->lanes * choice->npoints);
+}
+
+void choice_restore(Choice *choice, const uint8_t *kept, const uint8_t *band) {
+    memcpy(choice->band, band, choice->nowners);
+    choice_clear(choice);
+    for (uint32_t item = 0; item < choice->count; item++)
+        if (kept[item]) choice_keep(choice, item);
+}
+
+void choice_fill(Choice *choice, const SortKey *keys, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        uint32_t item = keys[i].id;
+        if (choice->kept[item]) continue;
+        if (choice_fits(choice, item, choice->band[choice->items[item].owner]))
+            choice_keep(choice, item);
+    }
+}

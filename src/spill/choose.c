@@ -1,0 +1,162 @@
+#include "spill/choose.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "spill/choice.h"
+#include "spill/farthest.h"
+#include "spill/improve.h"
+#include "spill/prices.h"
+#include "support/checked.h"
+
+/* A positive number as a key of which larger ones sort first. */
+static uint64_t falling_key(double number) {
+    uint64_t bits;
+    memcpy(&bits, &number, sizeof bits);
+    return ~bits;
+}
+
+static SortKey *sorted_items(const Choice *choice, const double *rank, Arena *scratch) {
+    SortKey *keys = RAW_ARRAY(scratch, SortKey, choice->count);
+    for (uint32_t i = 0; i < choice->count; i++)
+        keys[i] = (SortKey){falling_key(rank[i]), i};
+    sort_keys(keys, choice->count, scratch);
+    return keys;
+}
+
+/* Gives each owner, the largest first, the band whose fullest point is least full if all of its
+ * items are kept there. Leaves the rooms as they would be if all items were kept; returns true if
+ * all fit. */
+static bool balance_bands(Choice *choice, Arena *scratch) {
+    double *rank = NEW_ARRAY(scratch, double, choice->nowners);
+    SortKey *keys = RAW_ARRAY(scratch, SortKey, choice->nowners);
+    for (uint32_t i = 0; i < choice->count; i++)
+        rank[choice->items[i].owner] += (double)choice->items[i].height * choice->items[i].length;
+    for (uint32_t o = 0; o < choice->nowners; o++)
+        keys[o] = (SortKey){falling_key(rank[o]), o};
+    sort_keys(keys, choice->nowners, scratch);
+    for (uint32_t k = 0; k < choice->nowners; k++) {
+        uint32_t owner = keys[k].id;
+        Bands bands = choice->choices[owner];
+        int64_t least = INT64_MAX;
+        for (int b = 0; bands.count > 1 && b < bands.count; b++) {
+            int64_t most = choice_fullest(choice, owner, bands.masks[b]);
+            if (most < least) choice->band[owner] = bands.masks[b];
+            if (most < least) least = most;
+        }
+        for (uint32_t i = choice->owner_items[owner]; i < choice->owner_items[owner + 1]; i++)
+            choice_keep(choice, i);
+    }
+    for (uint32_t lane = 0; lane < choice->lanes; lane++)
+        if (room_most(&choice->rooms[lane], 0, choice->npoints - 1) > 0) return false;
+    return true;
+}
+
+static void note(const Choice *choice, Best *best) {
+    if (!is_better(choice, best)) return;
+    memcpy(best->kept, choice->kept, choice->count);
+    memcpy(best->band, choice->band, choice->nowners);
+    best->cost = choice->cost;
+    best->cut = choice->cut;
+}
+
+/* What an item saves, a part of its value's store included. */
+static double full_saving(const Choice *choice, uint32_t item) {
+    uint32_t value = choice->items[item].value;
+    double saving = (double)choice->items[item].load;
+    if (value == NO_VALUE) return saving;
+    uint32_t count = choice->value_first[value + 1] - choice->value_first[value];
+    return saving + (double)choice->store[value] / count;
+}
+
+/* Keeps items from nothing, those first that save most for their price. */
+static void fill_by_worth(Choice *choice, const double *price, Best *best, Arena *scratch) {
+    double *rank = RAW_ARRAY(scratch, double, choice->count);
+    for (uint32_t i = 0; i < choice->count; i++)
+        rank[i] = full_saving(choice, i) / (price[i] + 1e-9);
+    choice_clear(choice);
+    choice_fill(choice, sorted_items(choice, rank, scratch), choice->count);
+    note(choice, best);
+}
+
+/* Keeps items from nothing, in the order of their share in the averaged relaxation. */
+static void fill_by_share(Choice *choice, const Prices *prices, const double *price, Best *best,
+                          Arena *scratch) {
+    double *rank = RAW_ARRAY(scratch, double, choice->count);
+    for (uint32_t i = 0; i < choice->count; i++) {
+        double worth = full_saving(choice, i) / (price[i] + 1e-9);
+        rank[i] = prices->share[i] + 0.25 * worth / (1 + worth);
+    }
+    choice_clear(choice);
+    choice_fill(choice, sorted_items(choice, rank, scratch), choice->count);
+    note(choice, best);
+}
+
+static void area_prices(const Choice *choice, double *price) {
+    for (uint32_t i = 0; i < choice->count; i++)
+        price[i] = (double)choice->items[i].height * choice->items[i].length;
+}
+
+static void settle_prices(Prices *prices, Choice *choice, double *price) {
+    prices_settle(prices, choice);
+    for (uint32_t i = 0; i < choice->count; i++)
+        price[i] = prices_of(prices, choice, i, choice->band[choice->items[i].owner]);
+}
+
+enum { ROUNDS = 6, PASSES = 50 };
+
+static void search_choice(Choice *choice, Best *best, Arena *scratch) {
+    uint64_t steps = choice->steps;
+    double *price = RAW_ARRAY(scratch, double, choice->count);
+    area_prices(choice, price);
+    fill_by_worth(choice, price, best, scratch);
+    choose_farthest(choice, scratch);
+    note(choice, best);
+    Prices prices;
+    prices_init(&prices, choice, scratch);
+    for (int round = 0; round < ROUNDS && choice->steps > steps / 2; round++) {
+        for (int pass = 0; pass < PASSES && choice->steps > steps / 2; pass++)
+            prices_improve(&prices, choice, best->cost);
+        settle_prices(&prices, choice, price);
+        fill_by_worth(choice, price, best, scratch);
+        fill_by_share(choice, &prices, price, best, scratch);
+    }
+    bool exact = true;
+    for (uint32_t o = 0; o < choice->nowners; o++)
+        exact = exact && choice->choices[o].count == 1;
+    int64_t bound = exact ? (int64_t)ceil(prices.bound - 1e-6 * fabs(prices.bound)) : 0;
+    choice_restore(choice, best->kept, best->band);
+    improve_choice(choice, best, price, bound, choice->steps, scratch);
+}
+
+static int64_t write_back(const GapProblem *problem, const Choice *choice, const Best *best,
+                          Arena *scratch) {
+    uint8_t *stored = NEW_ARRAY(scratch, uint8_t, (size_t)problem->nvalues + 1);
+    for (uint32_t i = 0; i < choice->count; i++)
+        problem->gaps[choice->items[i].gap].cut = !best->kept[i];
+    int64_t cost = 0;
+    for (uint32_t g = 0; g < problem->count; g++) {
+        const Gap *gap = &problem->gaps[g];
+        if (!gap->cut) continue;
+        cost = saturating_add(cost, gap->load);
+        if (gap->value == NO_VALUE || stored[gap->value]) continue;
+        stored[gap->value] = 1;
+        cost = saturating_add(cost, problem->store[gap->value]);
+    }
+    return cost;
+}
+
+int64_t choose_gaps(GapProblem *problem, uint64_t steps, Arena *scratch) {
+    Choice choice = {.steps = steps};
+    choice_init(&choice, problem, scratch);
+    Best best = {.kept = NEW_ARRAY(scratch, uint8_t, choice.count),
+                 .band = NEW_ARRAY(scratch, uint8_t, choice.nowners),
+                 .cost = INT64_MAX};
+    if (choice.count > 0) {
+        if (balance_bands(&choice, scratch))
+            note(&choice, &best);
+        else
+            search_choice(&choice, &best, scratch);
+    }
+    return write_back(problem, &choice, &best, scratch);
+}

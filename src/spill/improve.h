@@ -1,0 +1,25 @@
+/* Local search on a choice: a few gaps near a point are cut, and others kept in their room. */
+#ifndef SPILL_IMPROVE_H
+#define SPILL_IMPROVE_H
+
+#include "spill/prices.h"
+
+/* The best choice so far. */
+typedef struct {
+    uint8_t *kept; /* [count] */
+    uint8_t *band; /* [nowners] */
+    int64_t cost;
+    uint32_t cut;
+} Best;
+
+/* True if the choice is cheaper than the best, or as cheap with fewer gaps cut. */
+bool is_better(const Choice *choice, const Best *best);
+
+/* Betters `best` within `steps` steps; stops early at a cost that `bound` shows to be least.
+ * `price` is the worth of each item's room, for the order in which items are tried. Leaves the
+ * choice at the best. Ruin and recreate with a falling threshold (Schrimpf and others, "Record
+ * breaking optimization results using the ruin and recreate principle", 2000). */
+void improve_choice(Choice *choice, Best *best, double *price, int64_t bound, uint64_t steps,
+                    Arena *scratch);
+
+#endif
