@@ -4,17 +4,18 @@
 #include <string.h>
 
 #include "ir/build.h"
+#include "support/checked.h"
 #include "test/chance.h"
 #include "test/repair.h"
 #include "test/room.h"
 
 enum {
-    MOST_TENSORS = 64,
+    MOST_TENSORS = 80,
     MOST_FORMS = 4,
     MOST_OPERANDS = 8,
     DEEPEST = 4,     /* loops around an instruction */
     MOST_TRIPS = 64, /* of all loops around an instruction together */
-    MOST_BLOCKS_HERE = 6,
+    MOST_BLOCKS_HERE = 8,
     MOST_COMPARES = 8
 };
 
@@ -45,9 +46,11 @@ typedef struct {
     Known known[MOST_TENSORS];
     uint32_t open[DEEPEST]; /* the open loops, outermost first */
     uint32_t depth;
-    int64_t trips;   /* of the open loops together */
-    uint32_t budget; /* instructions still to be written */
-    uint32_t names;  /* loops named so far */
+    int64_t trips;    /* of the open loops together */
+    uint32_t budget;  /* instructions still to be written */
+    uint32_t names;   /* loops named so far */
+    uint32_t several; /* percent of tensors with several blocks */
+    uint32_t keep;    /* percent of tensors for each attribute that keeps them on chip */
 } Gen;
 
 /* The operands and the condition of an instruction while it is put together. */
@@ -82,15 +85,20 @@ static int64_t random_partitions(Gen *gen) {
     return between(gen, 1, percent(gen, 50) ? 48 : 128);
 }
 
-static Form random_form(Gen *gen) {
+/* `even`: about 16 to 64 bytes over all partitions, so that no tensor dwarfs the others. */
+static Form random_form(Gen *gen, bool even) {
     Form form = {.dtype = (Dtype)between(gen, 0, DTYPE_COUNT - 1)};
-    form.rank = (uint32_t)between(gen, percent(gen, 10) ? 1 : 2, 3);
+    form.rank = (uint32_t)between(gen, percent(gen, 10) && !even ? 1 : 2, 3);
     int64_t *shape = NEW_ARRAY(arena_of(gen), int64_t, form.rank);
     form.bytes = dtype_bytes(form.dtype);
-    shape[0] = random_partitions(gen);
-    int64_t most = percent(gen, 15) ? 100 : 12;
+    shape[0] = even ? between(gen, 65, 128) : random_partitions(gen);
+    int64_t most = percent(gen, 15) ? 100 : 12, fewest = 1;
+    if (even) {
+        fewest = ceil_div(16, form.bytes);
+        most = 48 / form.bytes;
+    }
     for (uint32_t i = 1; i < form.rank; i++) {
-        shape[i] = between(gen, 1, i == 1 ? most : 3);
+        shape[i] = i == 1 ? between(gen, fewest, most) : between(gen, 1, even ? 1 : 3);
         form.bytes *= shape[i];
     }
     form.shape = shape;
@@ -134,7 +142,7 @@ static Tensor new_tensor(Gen *gen, Space space, uint32_t number, const char *ste
     Tensor tensor = {.name = random_name(gen, stem),
                      .space = space,
                      .dtype = form->dtype,
-                     .blocks = percent(gen, 50) ? 1 : between(gen, 2, MOST_BLOCKS_HERE),
+                     .blocks = percent(gen, gen->several) ? between(gen, 2, MOST_BLOCKS_HERE) : 1,
                      .shape = form->shape,
                      .rank = form->rank,
                      .partitions = form->shape[0],
@@ -164,9 +172,9 @@ static uint32_t add_sb(Gen *gen, uint32_t form, const char *stem) {
     static const int64_t ALIGNS[] = {16, 64, 64, 256};
     Tensor tensor = new_tensor(gen, SPACE_SB, form, stem);
     tensor.input = percent(gen, 6);
-    tensor.output = percent(gen, 6);
-    tensor.pin = percent(gen, 5);
-    tensor.fixed = percent(gen, 8);
+    tensor.output = percent(gen, gen->keep);
+    tensor.pin = percent(gen, gen->keep);
+    tensor.fixed = percent(gen, gen->keep + 1);
     if (percent(gen, 8)) tensor.base = random_start(gen, tensor.partitions);
     if (percent(gen, 9)) tensor.align = ALIGNS[between(gen, 0, 3)];
     return add_tensor(gen, tensor, form);
@@ -183,9 +191,17 @@ static uint32_t add_dram(Gen *gen, uint32_t form, bool input) {
 }
 
 static void declare(Gen *gen, uint32_t count) {
+    static const uint32_t SEVERAL[] = {12, 40, 75}, KEEP[] = {1, 5, 11};
+    gen->several = SEVERAL[between(gen, 0, 2)];
+    gen->keep = KEEP[between(gen, 0, 2)];
+    bool even = percent(gen, 55);
+    if (even) {
+        gen->several = 12;
+        gen->keep = 2;
+    }
     gen->nforms = (uint32_t)between(gen, 1, MOST_FORMS);
     for (uint32_t i = 0; i < gen->nforms; i++)
-        gen->forms[i] = random_form(gen);
+        gen->forms[i] = random_form(gen, even);
     for (uint32_t i = 0; i < gen->nforms; i++) {
         add_dram(gen, i, true);
         if (percent(gen, 50)) add_dram(gen, i, percent(gen, 25));
@@ -223,9 +239,11 @@ static uint32_t add_offset(Gen *gen, Term *terms, uint32_t count, int64_t offset
 /* Terms of one to three open loops, without a constant. */
 static uint32_t loop_terms(Gen *gen, Term *terms) {
     static const int64_t COEFFICIENTS[] = {1, 1, 1, 1, -1, -1, 2, -2, 3, 0};
-    uint32_t count = percent(gen, 40) ? 1 : (uint32_t)between(gen, 2, 3);
+    uint32_t count = percent(gen, 30) ? 1 : (uint32_t)between(gen, 2, 3);
+    uint32_t first = (uint32_t)between(gen, 0, gen->depth - 1);
+    if (count > gen->depth && percent(gen, 80)) count = gen->depth;
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t loop = gen->open[between(gen, 0, gen->depth - 1)];
+        uint32_t loop = gen->open[(first + i) % gen->depth];
         terms[i] = (Term){COEFFICIENTS[between(gen, 0, 9)], loop};
     }
     return count;
@@ -234,7 +252,7 @@ static uint32_t loop_terms(Gen *gen, Term *terms) {
 /* An index of `count` blocks in a row out of `blocks`, over the open loops; now and then it leaves
  * the tensor at some iterations. False where none was found in a few attempts. */
 static bool dynamic_index(Gen *gen, int64_t blocks, int64_t count, Affine *index) {
-    for (uint32_t attempt = 0; attempt < 8; attempt++) {
+    for (uint32_t attempt = 0; attempt < 16; attempt++) {
         Term terms[8];
         uint32_t n = loop_terms(gen, terms);
         Range range = affine_range((Affine){terms, n}, &gen->builder.func, NULL);
@@ -387,7 +405,7 @@ static uint32_t random_source(Gen *gen, uint32_t spaces) {
     for (uint32_t t = 0; t < gen->builder.func.ntensors; t++) {
         const Known *known = &gen->known[t];
         if (!(spaces >> tensor_of(gen, t)->space & 1) || !known->written || known->dead) continue;
-        uint32_t weight = (known->filled ? 4 : 1) * (known->unread ? 4 : 1);
+        uint32_t weight = (known->filled ? 4 : 1) * (known->unread ? 2 : 1);
         seen += weight;
         if (chance_below(&gen->chance, seen) < weight) found = t;
     }
@@ -399,7 +417,7 @@ static uint32_t random_tensor(Gen *gen, uint32_t spaces) {
     uint32_t found = UINT32_MAX, seen = 0;
     for (uint32_t t = 0; t < gen->builder.func.ntensors; t++) {
         if (!(spaces >> tensor_of(gen, t)->space & 1)) continue;
-        uint32_t weight = gen->known[t].unread ? 1 : 6;
+        uint32_t weight = !gen->known[t].written ? 8 : gen->known[t].unread ? 1 : 3;
         seen += weight;
         if (chance_below(&gen->chance, seen) < weight) found = t;
     }
@@ -416,7 +434,7 @@ static uint32_t random_partner(Gen *gen, uint32_t tensor, Space space, bool writ
         if (t == tensor || tensor_of(gen, t)->space != space) continue;
         if (known->form != gen->known[tensor].form || (written && (!known->written || known->dead)))
             continue;
-        uint32_t weight = !written && known->unread ? 1 : 6;
+        uint32_t weight = written ? 1 : !known->written ? 8 : known->unread ? 1 : 3;
         seen += weight;
         if (chance_below(&gen->chance, seen) < weight) found = t;
     }
@@ -430,7 +448,7 @@ static const char *random_op(Gen *gen) {
 }
 
 static void add_destination(Gen *gen, Draft *draft) {
-    uint32_t spaces = percent(gen, 80) ? IN_SB : IN_SB | IN_DRAM | IN_PSUM;
+    uint32_t spaces = percent(gen, 75) ? IN_SB : IN_SB | IN_DRAM | IN_PSUM;
     uint32_t tensor = random_tensor(gen, spaces);
     bool whole = !gen->known[tensor].filled && percent(gen, 60);
     const Blocks *blocks = whole ? NULL : random_blocks(gen, draft, tensor);
@@ -736,13 +754,22 @@ static void statements(Gen *gen, uint32_t count) {
         statement(gen);
 }
 
+/* Fills many tensors one after another, all of which are live then. */
+static void fill_first(Gen *gen) {
+    for (uint32_t t = 0; t < gen->builder.func.ntensors && gen->budget > 2; t++) {
+        if (tensor_of(gen, t)->space != SPACE_SB || gen->known[t].filled || percent(gen, 30))
+            continue;
+        fill_tile(gen, t, NULL);
+    }
+}
+
 /* Reads some of what was written and not read yet, so that values live on to the end. */
 static void read_rest(Gen *gen) {
     Draft draft = {.count = 0};
     for (uint32_t t = 0; t < gen->builder.func.ntensors && draft.count < MOST_OPERANDS; t++) {
         const Known *known = &gen->known[t];
         if (tensor_of(gen, t)->space != SPACE_SB || !known->unread || known->dead) continue;
-        if (percent(gen, 40)) add_operand(gen, &draft, t, random_blocks(gen, &draft, t));
+        if (percent(gen, 65)) add_operand(gen, &draft, t, random_blocks(gen, &draft, t));
         if (draft.count < 2) continue;
         emit(gen, "use", &draft, 0, false, NULL);
         draft.count = 0;
@@ -771,7 +798,8 @@ Module *random_module(Arena *arena, uint64_t seed, RandomShape shape) {
     build_begin(&gen.builder, arena, STR("random"), meta, (Span){0, 0});
     if (percent(&gen, 15)) gen.builder.func.meta = random_meta(&gen);
     gen.budget = random_budget(&gen, shape.size);
-    declare(&gen, (uint32_t)between(&gen, 2, 5 + gen.budget / 3));
+    declare(&gen, (uint32_t)between(&gen, 2, 6 + 2 * gen.budget / 3));
+    if (percent(&gen, 45)) fill_first(&gen);
     while (gen.budget > 0)
         statements(&gen, 1);
     read_rest(&gen);

@@ -164,14 +164,12 @@ static int64_t random_usable(const Func *func, RandomRoom room, Chance *chance, 
     int64_t need = demand(func, false);
     if (room == ROOM_AMPLE) return all_stacked(func) + chance_between(chance, 0, 64);
     if (room == ROOM_IMPOSSIBLE) return chance_between(chance, need / 2, need > 8 ? need - 8 : 0);
-    if (room == ROOM_SPILLING) {
-        if (chance_percent(chance, 30)) return need;
-        return need + chance_between(chance, 0, 2 * need);
-    }
     Observed observed = observe(func, scratch);
     int64_t peak = ceil_div(observed_peak(&observed), QUADRANTS) * GRANULE;
-    int64_t tight = peak * chance_between(chance, 95, 115) / 100;
-    return tight > need ? tight : need;
+    int64_t most = room == ROOM_TIGHT ? peak * chance_between(chance, 95, 115) / 100 : 3 * need;
+    if (room == ROOM_TIGHT || chance_percent(chance, 15)) return most > need ? most : need;
+    if (most > peak) most = peak > need ? peak : need;
+    return chance_percent(chance, 40) ? need : chance_between(chance, need, most);
 }
 
 Target random_target(const Func *func, RandomRoom room, Chance *chance, Arena *scratch) {
