@@ -1,0 +1,21 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "cli/run.h"
+
+/* A standard stream that the caller closed would become the next file opened. Each gets a
+ * descriptor on which its use fails. */
+static void hold_standard_streams(void) {
+    for (int file = STDIN_FILENO; file <= STDERR_FILENO; file++)
+        if (fcntl(file, F_GETFD) == -1)
+            (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+int main(int argc, char **argv) {
+    CommandLine line;
+    hold_standard_streams();
+    signal(SIGPIPE, SIG_IGN); /* a reader that went away is a failed write: exit 3 */
+    if (!command_line_read(&line, argc, argv)) return EXIT_WRONG;
+    return (int)run(&line);
+}

@@ -1,0 +1,185 @@
+#include "cli/run.h"
+
+#include <stdio.h>
+
+#include "cli/check.h"
+#include "cli/jobs.h"
+#include "cli/results.h"
+#include "output/json.h"
+#include "text/check.h"
+#include "text/json_read.h"
+
+/* ---- what the command line names in the input ---- */
+
+static ExitStatus check_target(const CommandLine *line) {
+    if (!line->target || target_builtin(str_from(line->target))) return EXIT_DONE;
+    uint32_t count;
+    const Str *names = target_names(&count);
+    Str near = str_nearest(str_from(line->target), names, count);
+    if (near.length == 0) return fail(EXIT_WRONG, "unknown target '%s'", line->target);
+    return fail(EXIT_WRONG, "unknown target '%s'; did you mean '%.*s'?", line->target,
+                (int)near.length, near.text);
+}
+
+/* The tensor of --explain, named as in the file or without its `%`, in some function. */
+static ExitStatus find_explained(const char *argument, const Module *module, Arena *arena,
+                                 Str *name) {
+    Str *names = NULL;
+    size_t count = 0, capacity = 0;
+    *name = str_from(argument[0] == '%' ? argument + 1 : argument);
+    for (uint32_t f = 0; f < module->nfuncs; f++) {
+        const Func *func = &module->funcs[f];
+        for (uint32_t t = 0; t < func->ntensors; t++) {
+            if (str_equal(func->tensors[t].name, *name)) return EXIT_DONE;
+            PUSH(arena, names, count, capacity, func->tensors[t].name);
+        }
+    }
+    Str near = str_nearest(*name, names, (uint32_t)count);
+    if (near.length == 0) return fail(EXIT_WRONG, "option '--explain': no tensor '%s'", argument);
+    return fail(EXIT_WRONG, "option '--explain': no tensor '%s'; did you mean '%.*s'?", argument,
+                (int)near.length, near.text);
+}
+
+/* ---- allocating ---- */
+
+/* JSON readers have a limit on depth, so deeper loops are not written. */
+static void check_json_depth(Input *input) {
+    for (uint32_t f = 0; f < input->module.nfuncs; f++) {
+        uint32_t loop;
+        const Func *func = &input->module.funcs[f];
+        if (!json_can_write(func, &loop))
+            diag_error(&input->diags, func->loops[loop].span,
+                       "loops nested more than %d deep cannot be written as JSON",
+                       DEEPEST_JSON_NEST);
+    }
+}
+
+static ExitStatus check_input(Input *input, const CommandLine *line) {
+    check_module(&input->module, &input->diags);
+    if (line->format == FORMAT_JSON && line->options.emit != EMIT_GRAPH) check_json_depth(input);
+    bool good = input->diags.errors == 0;
+    input_report(input, line);
+    return good ? EXIT_DONE : EXIT_WRONG;
+}
+
+static ExitStatus exit_of(AllocStatus status) {
+    static const ExitStatus EXITS[] = {EXIT_DONE, EXIT_FAULT, EXIT_WRONG, EXIT_BROKEN};
+    return EXITS[status];
+}
+
+/* Prints what the allocation of each function has to say, in the order of functions. Returns the
+ * gravest status. */
+static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line) {
+    ExitStatus worst = EXIT_DONE;
+    for (uint32_t i = 0; i < input->module.nfuncs; i++) {
+        const Allocation *result = &jobs[i].result;
+        if (line->options.verbose) fwrite(result->log.text, 1, result->log.length, stderr);
+        fwrite(result->explanation.text, 1, result->explanation.length, stderr);
+        diag_append(&input->diags, &jobs[i].diags);
+        if (exit_of(result->status) > worst) worst = exit_of(result->status);
+    }
+    input_report(input, line);
+    return worst;
+}
+
+static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,
+                                 Arena *arena) {
+    Job *jobs = jobs_run(&input->module, options, line->jobs, arena);
+    ExitStatus status = report_jobs(jobs, input, line);
+    if (status == EXIT_DONE) {
+        status = write_results(line, input, jobs, arena);
+    } else {
+        ExitStatus stats = write_failures(line, input, jobs, arena);
+        if (stats != EXIT_DONE) status = stats;
+    }
+    jobs_free(jobs, input->module.nfuncs);
+    return status;
+}
+
+/* Reads what --previous and --explain need, and allocates. */
+static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *arena) {
+    Options options = line->options;
+    Input previous;
+    Str explain;
+    if (line->explain) {
+        ExitStatus status = find_explained(line->explain, &input->module, arena, &explain);
+        if (status != EXIT_DONE) return status;
+        options.explain = &explain;
+    }
+    if (line->previous) {
+        ExitStatus status = input_read(&previous, arena, line->previous, line);
+        if (status != EXIT_DONE) return status;
+        options.previous = &previous.module;
+    }
+    return allocate_input(input, line, &options, arena);
+}
+
+static ExitStatus run_allocate(const CommandLine *line, Arena *arena) {
+    Input input;
+    ExitStatus status = input_read(&input, arena, line->files[0], line);
+    if (status == EXIT_DONE) status = check_input(&input, line);
+    if (status != EXIT_DONE) return status;
+    switch (line->options.emit) {
+    case EMIT_PARSED:
+        return write_parsed(line, &input, arena);
+    case EMIT_GRAPH:
+        return write_graphs(line, &input, arena);
+    case EMIT_PLACED:
+    case EMIT_SPILLED:
+        break;
+    }
+    return allocate_with(&input, line, arena);
+}
+
+/* ---- the other modes ---- */
+
+static ExitStatus run_compare(const CommandLine *line, Arena *arena) {
+    Input old, new;
+    ExitStatus status = input_read(&old, arena, line->files[0], line);
+    if (status == EXIT_DONE) status = input_read(&new, arena, line->files[1], line);
+    if (status != EXIT_DONE) return status;
+    /* The comparison of old.module and new.module goes here. */
+    return fail(EXIT_WRONG, "option '--compare' is not supported yet");
+}
+
+static void write_version(const CommandLine *line, Writer *out) {
+    (void)line;
+    write_text(out, "sballoc " SBALLOC_VERSION "\n");
+}
+
+static void write_help_text(const CommandLine *line, Writer *out) {
+    (void)line;
+    write_help(out);
+}
+
+static void write_completion_text(const CommandLine *line, Writer *out) {
+    write_completion(line->shell, out);
+}
+
+static ExitStatus run_mode(const CommandLine *line, Arena *arena) {
+    switch (line->mode) {
+    case MODE_HELP:
+        return write_standard(write_help_text, line);
+    case MODE_VERSION:
+        return write_standard(write_version, line);
+    case MODE_COMPLETION:
+        return write_standard(write_completion_text, line);
+    case MODE_ALLOCATE:
+    case MODE_CHECK:
+    case MODE_COMPARE:
+        break;
+    }
+    ExitStatus status = check_target(line);
+    if (status != EXIT_DONE) return status;
+    if (line->mode == MODE_CHECK) return run_check(line, arena);
+    if (line->mode == MODE_COMPARE) return run_compare(line, arena);
+    return run_allocate(line, arena);
+}
+
+ExitStatus run(const CommandLine *line) {
+    Arena arena;
+    arena_init(&arena);
+    ExitStatus status = run_mode(line, &arena);
+    arena_free(&arena);
+    return status;
+}

@@ -1,0 +1,22 @@
+/* Writes functions as JSON: the format of grammar/lf.schema.json. */
+#ifndef OUTPUT_JSON_H
+#define OUTPUT_JSON_H
+
+#include "analysis/live.h"
+#include "driver/allocate.h"
+#include "support/writer.h"
+
+typedef struct {
+    const Func *func;
+    const Live *live;
+    const double *cost;   /* [ntensors]; INFINITY or NULL: written as null */
+    const Report *report; /* NULL where nothing was allocated: written as null */
+} JsonFunc;
+
+/* True if loops nest no deeper than readers of JSON bear, else *loop is the first that does. */
+bool json_can_write(const Func *func, uint32_t *loop);
+
+/* Requires json_can_write() of each. Writes as it goes: memory O(1). */
+void write_json(const Target *target, const JsonFunc *funcs, uint32_t count, Writer *out);
+
+#endif
