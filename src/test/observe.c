@@ -79,9 +79,12 @@ static Observed make_rows(const Func *func, Arena *arena) {
     return observed;
 }
 
+/* Entry writes the inputs: a value at the first point even where nobody reads it. */
 static void enter(Watch *watch, const Func *func, uint32_t tensor) {
-    for (uint32_t r = watch->observed->rows[tensor]; r < watch->observed->rows[tensor + 1]; r++)
+    for (uint32_t r = watch->observed->rows[tensor]; r < watch->observed->rows[tensor + 1]; r++) {
         watch->since[r] = func->tensors[tensor].input ? 0 : -1;
+        if (func->tensors[tensor].input && func->ninsts > 0) row_bits(watch->observed, r)[0] |= 1;
+    }
 }
 
 Observed observe(const Func *func, Arena *arena) {
