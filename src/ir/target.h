@@ -9,6 +9,10 @@
 
 enum { PARTITIONS = 128, GRANULE = 8 /* bytes */, QUADRANTS = 4, QUADRANT_PARTITIONS = 32 };
 
+/* Limits on what a target may say: sizes in granules fit 32 bits, sums of cycles 64. */
+#define TARGET_MOST_BYTES ((int64_t)1 << 34)
+#define TARGET_MOST_CYCLES ((int64_t)1 << 40)
+
 typedef struct {
     Str name;            /* as written, aliases resolved; never empty */
     int64_t sb_bytes;    /* bytes per partition; at least sb_reserved */

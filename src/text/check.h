@@ -13,4 +13,9 @@
  * O(size of the module). */
 bool check_module(const Module *module, DiagQueue *diags);
 
+/* The same for one function of a file that has errors already, so that all are told in one run:
+ * `vague` marks the tensors of which too little is known [ntensors], NULL if there are none;
+ * without a target what depends on it is left out. */
+void check_func(const Func *func, const Target *target, const bool *vague, DiagQueue *diags);
+
 #endif

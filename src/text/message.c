@@ -1,0 +1,62 @@
+/* Messages of the reader: syntax errors and suggestions. */
+#include <string.h>
+
+#include "text/reader.h"
+#include "text/word.h"
+
+enum { SUGGESTIONS = 20 /* as many errors are shown */ };
+
+/* True if a lexical error on the same line explains why the parser stumbled. */
+static bool follows_lexical_error(const Reader *reader, Span span) {
+    if (!reader->has_lexical || reader->lexical.begin > span.begin) return false;
+    uint32_t length = span.begin - reader->lexical.begin;
+    return !memchr(reader->source->text + reader->lexical.begin, '\n', length);
+}
+
+/* "'a', 'b' or 'c'" */
+static Str join(Arena *arena, const char *const *words, int count) {
+    Str text = STR("");
+    for (int i = 0; i < count; i++)
+        text = str_format(arena, "%.*s%s%s", STR_ARGS(text),
+                          i == 0           ? ""
+                          : i + 1 == count ? " or "
+                                           : ", ",
+                          words[i]);
+    return text;
+}
+
+static void forget_statement(Reader *reader) {
+    reader->noperands = reader->nterms = reader->ncompares = reader->nmetas = reader->nvalues = 0;
+    reader->bad_index = false;
+}
+
+void report_syntax(Reader *reader, Span span, const char *found, const char *const *expected,
+                   int count) {
+    forget_statement(reader);
+    bool told = follows_lexical_error(reader, span);
+    reader->fault = span.begin;
+    if (told) return;
+    if (span.begin == reader->source->length) found = "end of file";
+    /* Tokens of more than one spelling are shown as they stand. */
+    bool varies = *found != '\'' && strncmp(found, "end", 3) != 0 && span.end > span.begin;
+    Str shown = str_from(found);
+    if (varies)
+        shown = str_format(&reader->scratch, "'%.*s'", (int)(span.end - span.begin),
+                           reader->source->text + span.begin);
+    if (count == 0)
+        diag_error(reader->diags, span, "%.*s", STR_ARGS(shown));
+    else
+        diag_error(reader->diags, span, "found %.*s, expected %.*s", STR_ARGS(shown),
+                   STR_ARGS(join(&reader->scratch, expected, count)));
+}
+
+Str did_you_mean(Reader *reader, const char *sigil, Str name, const Str *known, uint32_t count) {
+    if (reader->diags->errors >= SUGGESTIONS) return STR("");
+    Str nearest = str_nearest(name, known, count);
+    if (nearest.length == 0) return STR("");
+    if (*sigil) {
+        Str label = label_text(&reader->scratch, *sigil, nearest);
+        return str_format(&reader->scratch, "; did you mean %.*s?", STR_ARGS(label));
+    }
+    return str_format(&reader->scratch, "; did you mean '%.*s'?", STR_ARGS(nearest));
+}
