@@ -1,0 +1,83 @@
+/* What the parts of the placement search share. Nobody else includes this. */
+#ifndef COLOUR_PACK_INTERNAL_H
+#define COLOUR_PACK_INTERNAL_H
+
+#include "colour/pack.h"
+
+/* Steps left, and the source of random numbers: all that a part may use up. */
+typedef struct {
+    uint64_t limit, used; /* steps */
+    uint64_t random;      /* state of the generator */
+} Effort;
+
+static inline bool effort_spend(Effort *effort, uint64_t steps) {
+    effort->used += steps;
+    return effort->used < effort->limit;
+}
+
+/* SplitMix64: small, and good enough for perturbations. */
+static inline uint64_t effort_random(Effort *effort) {
+    uint64_t z = effort->random += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* `y` rounded up to a multiple of `align`; 64 bits, so that it cannot wrap. */
+static inline uint64_t align_up(uint64_t y, uint32_t align) {
+    return (y + align - 1) / align * align;
+}
+
+/* Who overlaps whom in time and might share a quadrant: compressed lists, each neighbour once. */
+typedef struct {
+    uint32_t count;  /* items */
+    uint32_t *start; /* [count + 1] */
+    uint32_t *list;  /* [start[count]] */
+} Neighbours;
+
+/* Greatest demand of any point, as a share of what the quadrants have. */
+typedef struct {
+    bool impossible; /* some group of quadrants is asked for more than it has */
+    uint32_t least;  /* no capacity below this can do */
+} Pressure;
+
+Pressure pack_pressure(const PackProblem *problem, Effort *effort, Arena *scratch);
+
+/* False if there are more overlaps than the budget pays for. O(intervals log intervals + overlaps). */
+bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
+                     Neighbours *neighbours);
+
+/* What is live at once, greatest sets only: any two items that overlap share a section. */
+typedef struct {
+    uint32_t count;
+    uint32_t *start;   /* [count + 1] */
+    uint32_t *members; /* [start[count]] items of each */
+} Sections;
+
+/* The sections of the items named, in order of time. False if there are more than `most` members. */
+bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t count, size_t most,
+                   Arena *scratch, Sections *sections);
+
+/* Places being tried out. */
+typedef struct {
+    uint32_t *offset; /* [count] */
+    uint8_t *band;    /* [count] 0: not placed */
+} Places;
+
+/* A part of the problem that can be solved by itself: its items, the fixed ones not among them. */
+typedef struct {
+    uint32_t *ids; /* [count], ascending */
+    uint32_t count;
+    uint32_t capacity; /* granules that may be used, at most the problem's size */
+} Part;
+
+/* Tries orders, then moves what failed to the front and tries again, up to `rounds` times. True:
+ * every item of the part has its place. O(overlaps of the part) a round, and a logarithm. */
+bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                 uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
+
+/* Searches depth first for a placement of the part. IMPOSSIBLE is proved for part.capacity only. */
+PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                      Effort *effort, Arena *scratch, Places *places);
+
+#endif
