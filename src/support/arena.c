@@ -1,3 +1,5 @@
+/* For madvise(). */
+#define _DEFAULT_SOURCE
 #include "support/arena.h"
 
 #include <stdalign.h>
@@ -5,8 +7,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
-enum { FIRST_CHUNK = 64 * 1024, LARGEST_STEP = 64 * 1024 * 1024 };
+enum { FIRST_CHUNK = 64 * 1024, LARGEST_STEP = 64 * 1024 * 1024, LARGE_PAGE = 2 * 1024 * 1024 };
 
 typedef struct Chunk {
     struct Chunk *older;
@@ -45,13 +48,25 @@ void arena_reset(Arena *arena) {
     arena->next = (char *)newest->data;
 }
 
+/* Large chunks ask for large pages: where a page fault is dear, filling memory costs more than what
+ * is done with it. The advice may be ignored. */
+static Chunk *obtain(size_t bytes) {
+    if (bytes < 2 * LARGE_PAGE) return malloc(bytes);
+    void *memory;
+    if (posix_memalign(&memory, LARGE_PAGE, bytes) != 0) return NULL;
+#ifdef MADV_HUGEPAGE
+    madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    return memory;
+}
+
 /* Opens a chunk that holds at least `bytes`; sizes double so that chunks stay few. */
 static void add_chunk(Arena *arena, size_t bytes) {
     size_t size = arena->chunks ? arena->chunks->size * 2 : FIRST_CHUNK;
     if (size > LARGEST_STEP) size = LARGEST_STEP;
     if (size < bytes) size = bytes;
     if (size > SIZE_MAX - sizeof(Chunk)) out_of_memory();
-    Chunk *chunk = malloc(sizeof(Chunk) + size);
+    Chunk *chunk = obtain(sizeof(Chunk) + size);
     if (!chunk) out_of_memory();
     chunk->older = arena->chunks;
     chunk->size = size;
