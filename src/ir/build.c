@@ -8,6 +8,20 @@ void build_begin(Builder *builder, Arena *arena, Str name, MetaList meta, Span s
     builder->func = (Func){.name = name, .meta = meta, .span = span};
 }
 
+void build_reserve(Builder *builder, uint32_t tensors, uint32_t insts) {
+    Func *func = &builder->func;
+    if (tensors > builder->tensor_capacity) {
+        func->tensors = arena_extend(builder->arena, func->tensors, builder->tensor_capacity,
+                                     tensors, sizeof *func->tensors);
+        builder->tensor_capacity = tensors;
+    }
+    if (insts > builder->inst_capacity) {
+        func->insts = arena_extend(builder->arena, func->insts, builder->inst_capacity, insts,
+                                   sizeof *func->insts);
+        builder->inst_capacity = insts;
+    }
+}
+
 uint32_t build_tensor(Builder *builder, Tensor tensor) {
     Func *func = &builder->func;
     PUSH(builder->arena, func->tensors, func->ntensors, builder->tensor_capacity, tensor);

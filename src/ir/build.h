@@ -14,6 +14,9 @@ typedef struct {
 /* Starts a function without tensors and statements. */
 void build_begin(Builder *builder, Arena *arena, Str name, MetaList meta, Span span);
 
+/* Makes room for that many tensors and instructions in all, so that fewer copies are made. */
+void build_reserve(Builder *builder, uint32_t tensors, uint32_t insts);
+
 /* Each returns the id of what it adds. */
 uint32_t build_tensor(Builder *builder, Tensor tensor);
 uint32_t build_inst(Builder *builder, Inst inst); /* sets inst.loop to the open loop */

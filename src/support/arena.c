@@ -97,7 +97,7 @@ void *arena_alloc(Arena *arena, size_t count, size_t size) {
     return result;
 }
 
-void *arena_grow(Arena *arena, void *array, size_t old, size_t count, size_t size) {
+void *arena_extend(Arena *arena, void *array, size_t old, size_t count, size_t size) {
     size_t had = padded_size(old, size);
     size_t wants = padded_size(count, size);
     if (array && (char *)array + had == arena->next &&
@@ -108,6 +108,11 @@ void *arena_grow(Arena *arena, void *array, size_t old, size_t count, size_t siz
         if (old) memcpy(larger, array, old * size);
         array = larger;
     }
+    return array;
+}
+
+void *arena_grow(Arena *arena, void *array, size_t old, size_t count, size_t size) {
+    array = arena_extend(arena, array, old, count, size);
     memset((char *)array + old * size, 0, (count - old) * size);
     return array;
 }

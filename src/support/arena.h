@@ -32,6 +32,9 @@ void *arena_raw(Arena *arena, size_t count, size_t size);
  * extended in place where it is the arena's last, else copied and its place is lost. */
 void *arena_grow(Arena *arena, void *array, size_t old, size_t count, size_t size);
 
+/* The same; the new elements are not zeroed. */
+void *arena_extend(Arena *arena, void *array, size_t old, size_t count, size_t size);
+
 /* A copy of `length` bytes, with a NUL after them. */
 char *arena_copy(Arena *arena, const char *text, size_t length);
 
@@ -44,7 +47,7 @@ char *arena_copy(Arena *arena, const char *text, size_t length);
     do {                                                                                           \
         if ((count) == (capacity)) {                                                               \
             size_t wanted_ = (capacity) ? (size_t)(capacity)*2 : 8;                                \
-            (items) = arena_grow((arena), (items), (capacity), wanted_, sizeof *(items));          \
+            (items) = arena_extend((arena), (items), (capacity), wanted_, sizeof *(items));         \
             (capacity) = wanted_;                                                                  \
         }                                                                                          \
         (items)[(count)++] = (value);                                                              \

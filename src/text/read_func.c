@@ -6,8 +6,28 @@
 
 enum { MOST_TERMS = 8192, FEW_METAS = 16 };
 
+/* Counts the lines of tensors and others up to a `}` at a line's start or the end of the file, to
+ * have room for them at once. A guess: no byte is looked at twice, and nothing depends on it. */
+static void reserve(Reader *reader, uint32_t begin) {
+    if (begin < reader->counted) return;
+    const char *at = reader->source->text + begin, *end = at + (reader->source->length - begin);
+    uint32_t tensors = 0, others = 0;
+    while (at && at < end && *at != '}') {
+        while (at < end && (*at == ' ' || *at == '\t'))
+            at++;
+        bool tensor = end - at > 6 && memcmp(at, "tensor", 6) == 0;
+        tensors += tensor;
+        others += !tensor;
+        at = memchr(at, '\n', (size_t)(end - at));
+        if (at) at++;
+    }
+    reader->counted = at ? (uint32_t)(at - reader->source->text) : reader->source->length;
+    build_reserve(&reader->builder, tensors, others);
+}
+
 void begin_func(Reader *reader, Str name, Span name_span, bool has_name) {
     build_begin(&reader->builder, reader->arena, name, take_metas(reader), name_span);
+    reserve(reader, name_span.end);
     reader->seen_func = true;
     reader->has_name = has_name;
     reader->has_statement = false;

@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "support/diag.h"
 #include "text/names.h"
+#include "text/word.h"
 
 /* What is known of a function that is of use only while the file has errors. */
 typedef struct {
@@ -33,6 +34,7 @@ typedef struct Reader {
     Span *headers;     /* the functions' names, in scratch */
     size_t nheaders, header_capacity;
     bool seen_func;
+    uint32_t counted; /* up to here the lines were counted */
 
     bool ended;     /* scanner: the newline that ends the last line was given */
     uint32_t fault; /* where the last lexical or syntax error begins, UINT32_MAX if none yet */
@@ -87,9 +89,6 @@ bool worth_telling(const Reader *reader, Span span);
     do {                                                                                           \
         if (worth_telling(reader, span)) diag_error((reader)->diags, (span), __VA_ARGS__);         \
     } while (0)
-
-/* `STR_ARGS(name)` for a `%.*s`. */
-#define STR_ARGS(s) (int)(s).length, (s).text
 
 /* scan.c: for the scanner. `text` is the token's, at `span`. */
 void check_encoding(Reader *reader);
