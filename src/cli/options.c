@@ -1,4 +1,4 @@
-#include "cli/options.h"
+#include "cli/option_table.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -10,42 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef enum {
-    STORE_TEXT,          /* the argument, as it is */
-    STORE_OPTIONAL_TEXT, /* the argument, or "" */
-    STORE_CHOICE,        /* the position of the argument in `choices`; an enum */
-    STORE_INT,           /* a number from `low` to `high` */
-    STORE_INT64,
-    STORE_UINT64,
-    STORE_SECONDS, /* a decimal number; a double */
-    STORE_VALUE,   /* no argument: the number `low`; an enum */
-    STORE_FALSE,   /* no argument; a bool */
-    STORE_MODE     /* no argument: the mode `low`, once */
-} StoreKind;
-
-enum {
-    IN_ALLOCATE = 1 << MODE_ALLOCATE,
-    IN_CHECK = 1 << MODE_CHECK,
-    IN_COMPARE = 1 << MODE_COMPARE,
-    IN_ALL = IN_ALLOCATE | IN_CHECK | IN_COMPARE
-};
-
-typedef struct {
-    const char *name;
-    char letter; /* 0: none */
-    StoreKind kind;
-    unsigned modes;       /* where it may be used */
-    size_t field;         /* offset in CommandLine */
-    const char *argument; /* how help names it; NULL if it takes none */
-    const char *fallback; /* the default as help shows it; NULL: not shown */
-    const char *help;     /* NULL: hidden */
-    int64_t low, high;    /* numbers */
-    const char *choices;  /* STORE_CHOICE: names separated by blanks */
-} OptionRow;
-
 #define FIELD(name) offsetof(CommandLine, name)
 
-static const OptionRow ROWS[] = {
+const OptionRow OPTION_ROWS[] = {
     {"output", 'o', STORE_TEXT, IN_ALLOCATE, FIELD(output), "FILE", "-", "where the result goes", 0,
      0, NULL},
     {"format", 'f', STORE_CHOICE, IN_ALLOCATE | IN_COMPARE, FIELD(format), "FMT", "text",
@@ -111,7 +78,8 @@ static const OptionRow ROWS[] = {
     {"completion", 0, STORE_CHOICE, IN_ALL, FIELD(shell), "SHELL", NULL, NULL, 0, 0, "bash zsh"},
 };
 
-enum { ROW_COUNT = sizeof ROWS / sizeof *ROWS, LONG_BASE = 256 };
+const int OPTION_COUNT = sizeof OPTION_ROWS / sizeof *OPTION_ROWS;
+enum { ROW_COUNT = sizeof OPTION_ROWS / sizeof *OPTION_ROWS, LONG_BASE = 256 };
 
 static bool takes_argument(const OptionRow *row) {
     return row->kind < STORE_VALUE;
@@ -250,7 +218,7 @@ static bool store(CommandLine *line, const OptionRow *row, const char *argument)
 static int rows_with_prefix(const char *text, size_t length) {
     int count = 0;
     for (int i = 0; i < ROW_COUNT; i++)
-        count += strncmp(ROWS[i].name, text, length) == 0;
+        count += strncmp(OPTION_ROWS[i].name, text, length) == 0;
     return count;
 }
 
@@ -263,7 +231,7 @@ static bool complain_of_long(const char *text) {
     if (length > 0 && rows_with_prefix(text, length) > 1)
         return complain("option '--%s' is ambiguous", name);
     for (int i = 0; i < ROW_COUNT; i++) {
-        names[i] = str_from(ROWS[i].help ? ROWS[i].name : "");
+        names[i] = str_from(OPTION_ROWS[i].help ? OPTION_ROWS[i].name : "");
     }
     return complain_of_name("unknown option", name, names, ROW_COUNT, "--");
 }
@@ -289,7 +257,7 @@ static bool complain_of_option(int code, const char *text) {
 static void make_getopt_tables(struct option longs[ROW_COUNT + 1], char shorts[2 * ROW_COUNT + 2]) {
     *shorts++ = ':';
     for (int i = 0; i < ROW_COUNT; i++) {
-        const OptionRow *row = &ROWS[i];
+        const OptionRow *row = &OPTION_ROWS[i];
         int has_argument = row->kind == STORE_OPTIONAL_TEXT ? optional_argument
                            : takes_argument(row)            ? required_argument
                                                             : no_argument;
@@ -303,9 +271,9 @@ static void make_getopt_tables(struct option longs[ROW_COUNT + 1], char shorts[2
 }
 
 static const OptionRow *find_row(int code) {
-    if (code >= LONG_BASE) return &ROWS[code - LONG_BASE];
+    if (code >= LONG_BASE) return &OPTION_ROWS[code - LONG_BASE];
     for (int i = 0; i < ROW_COUNT; i++)
-        if (ROWS[i].letter == code) return &ROWS[i];
+        if (OPTION_ROWS[i].letter == code) return &OPTION_ROWS[i];
     return NULL;
 }
 
@@ -313,8 +281,8 @@ static const OptionRow *find_row(int code) {
 
 static bool check_modes(const CommandLine *line, const bool given[ROW_COUNT]) {
     for (int i = 0; i < ROW_COUNT; i++)
-        if (given[i] && !(ROWS[i].modes & 1u << line->mode))
-            return complain("option '--%s' cannot be used with '%s'", ROWS[i].name,
+        if (given[i] && !(OPTION_ROWS[i].modes & 1u << line->mode))
+            return complain("option '--%s' cannot be used with '%s'", OPTION_ROWS[i].name,
                             line->mode == MODE_CHECK ? "--check" : "--compare");
     return true;
 }
@@ -395,158 +363,11 @@ bool command_line_read(CommandLine *line, int argc, char **argv) {
             return complain_of_option(code, argv[within ? optind : optind - 1]);
         }
         const OptionRow *row = find_row(code);
-        given[row - ROWS] = true;
+        given[row - OPTION_ROWS] = true;
         if (!store(line, row, optarg)) return false;
         if (row->help == NULL) line->mode = MODE_COMPLETION;
         if (mode_is_at_once(line->mode)) return true;
     }
     line->options.verbose = line->loudness == LOUD_VERBOSE;
     return take_files(line, argc - optind, argv + optind) && check_combinations(line, given);
-}
-
-/* ---- help and completion ---- */
-
-/* Writes `text` in lines of at most 80 columns, indented, without cutting words. */
-enum { HELP_INDENT = 27, HELP_WIDTH = 80 };
-
-static void write_wrapped(const char *text, uint32_t column, Writer *out) {
-    while (*text) {
-        uint32_t length = (uint32_t)strcspn(text, " ");
-        if (column + 1 + length > HELP_WIDTH) {
-            write_char(out, '\n');
-            write_spaces(out, HELP_INDENT - 1);
-            column = HELP_INDENT - 1;
-        }
-        write_char(out, ' ');
-        write_str(out, (Str){text, length});
-        column += 1 + length;
-        text += length;
-        text += *text == ' ';
-    }
-}
-
-static void write_help_row(const OptionRow *row, Writer *out) {
-    char left[64], right[256];
-    char letter[] = {'-', row->letter, ',', ' ', '\0'};
-    const char *open = row->kind == STORE_OPTIONAL_TEXT ? "[=" : row->argument ? "=" : "";
-    snprintf(left, sizeof left, "  %s--%s%s%s%s", row->letter ? letter : "    ", row->name, open,
-             row->argument ? row->argument : "", row->kind == STORE_OPTIONAL_TEXT ? "]" : "");
-    snprintf(right, sizeof right, row->fallback ? "%s (default: %s)" : "%s", row->help,
-             row->fallback);
-    uint32_t column = (uint32_t)strlen(left);
-    write_text(out, left);
-    if (column < HELP_INDENT - 1) {
-        write_spaces(out, HELP_INDENT - 1 - column);
-        column = HELP_INDENT - 1;
-    }
-    write_wrapped(right, column, out);
-    write_char(out, '\n');
-}
-
-void write_help(Writer *out) {
-    write_text(out, "Usage: sballoc [OPTION]... [FILE]\n"
-                    "       sballoc --check PLACED [ORIGINAL]\n"
-                    "       sballoc --compare OLD NEW\n"
-                    "Allocates the State Buffer for linearized functions.\n\n"
-                    "With no FILE or -, reads standard input. Options:\n");
-    for (int i = 0; i < ROW_COUNT; i++)
-        if (ROWS[i].help) write_help_row(&ROWS[i], out);
-    write_text(out, "\nExit status: 0 if every tensor is placed, 1 if a function cannot be "
-                    "allocated or\na check or comparison found something, 2 if the input or the "
-                    "command line is\nwrong, 3 if reading, writing or memory failed.\n");
-}
-
-static bool argument_is_file(const OptionRow *row) {
-    return row->argument && strcmp(row->argument, "FILE") == 0;
-}
-
-/* In bash, `--option=value` comes as three words. */
-static void write_bash(Writer *out) {
-    write_text(out, "# bash completion for sballoc; made by `sballoc --completion=bash`.\n"
-                    "_sballoc() {\n"
-                    "    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]}\n"
-                    "    COMPREPLY=()\n"
-                    "    if [[ $word == = ]]; then\n"
-                    "        word=\n"
-                    "    elif [[ $before == = ]]; then\n"
-                    "        before=${COMP_WORDS[COMP_CWORD-2]}\n"
-                    "    fi\n"
-                    "    case $before in\n");
-    for (int i = 0; i < ROW_COUNT; i++) {
-        const OptionRow *row = &ROWS[i];
-        if (!row->help || row->kind != STORE_CHOICE) continue;
-        if (row->letter) write_format(out, "    -%c | --%s)\n", row->letter, row->name);
-        if (!row->letter) write_format(out, "    --%s)\n", row->name);
-        write_format(out,
-                     "        COMPREPLY=($(compgen -W \"%s\" -- \"$word\"))\n"
-                     "        return ;;\n",
-                     row->choices);
-    }
-    write_text(out, "    --target)\n        COMPREPLY=($(compgen -W \"");
-    uint32_t count;
-    const Str *names = target_names(&count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0) write_char(out, ' ');
-        write_str(out, names[i]);
-    }
-    write_text(out, "\" -- \"$word\"))\n        return ;;\n    esac\n"
-                    "    if [[ $word == -* ]]; then\n"
-                    "        COMPREPLY=($(compgen -W \"");
-    for (int i = 0; i < ROW_COUNT; i++) {
-        const OptionRow *row = &ROWS[i];
-        if (!row->help) continue;
-        if (i > 0) write_char(out, ' ');
-        if (row->letter) write_format(out, "-%c ", row->letter);
-        write_format(out, "--%s%s", row->name, row->argument ? "=" : "");
-    }
-    write_text(out, "\" -- \"$word\"))\n"
-                    "        [[ ${COMPREPLY[0]} == *= ]] && compopt -o nospace\n"
-                    "        return\n"
-                    "    fi\n"
-                    "    COMPREPLY=($(compgen -f -- \"$word\"))\n"
-                    "}\n"
-                    "complete -o filenames -F _sballoc sballoc\n");
-}
-
-/* What zsh puts between the colons for the argument of an option. */
-static void write_zsh_argument(const OptionRow *row, Writer *out) {
-    if (!row->argument) return;
-    write_format(out, "%s:%s:", row->kind == STORE_OPTIONAL_TEXT ? ":" : "", row->argument);
-    if (row->kind == STORE_CHOICE) write_format(out, "(%s)", row->choices);
-    if (argument_is_file(row)) write_text(out, "_files");
-}
-
-static void write_zsh(Writer *out) {
-    write_text(out, "#compdef sballoc\n"
-                    "# zsh completion for sballoc; made by `sballoc --completion=zsh`.\n"
-                    "_arguments -s -S \\\n");
-    for (int i = 0; i < ROW_COUNT; i++) {
-        const OptionRow *row = &ROWS[i];
-        if (!row->help) continue;
-        if (row->letter)
-            write_format(out, "  '(-%c --%s)'{-%c", row->letter, row->name, row->letter);
-        if (row->letter)
-            write_format(out, "%s,--%s%s}'[", row->argument ? "+" : "", row->name,
-                         row->argument ? "=" : "");
-        if (!row->letter) write_format(out, "  '--%s%s[", row->name, row->argument ? "=-" : "");
-        for (const char *c = row->help; *c; c++) {
-            if (*c == '\'')
-                write_text(out, "'\\''");
-            else if (*c == '[' || *c == ']' || *c == ':')
-                write_format(out, "\\%c", *c);
-            else
-                write_char(out, *c);
-        }
-        write_char(out, ']');
-        write_zsh_argument(row, out);
-        write_text(out, "' \\\n");
-    }
-    write_text(out, "  '*:file:_files'\n");
-}
-
-void write_completion(Shell shell, Writer *out) {
-    if (shell == SHELL_BASH)
-        write_bash(out);
-    else
-        write_zsh(out);
 }
