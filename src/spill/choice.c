@@ -53,6 +53,7 @@ void choice_keep(Choice *choice, uint32_t item) {
     choice->cost -= it->load;
     if (it->value != NO_VALUE && --choice->cuts[it->value] == 0)
         choice->cost -= choice->store[it->value];
+    choice->standing[it->owner]++;
     choice->kept[item] = 1;
     choice->cut--;
 }
@@ -63,6 +64,7 @@ void choice_drop(Choice *choice, uint32_t item) {
     choice->cost += it->load;
     if (it->value != NO_VALUE && choice->cuts[it->value]++ == 0)
         choice->cost += choice->store[it->value];
+    choice->standing[it->owner]--;
     choice->kept[item] = 0;
     choice->cut++;
 }
@@ -71,6 +73,7 @@ void choice_clear(Choice *choice) {
     choice->cost = 0;
     choice->cut = choice->count;
     memset(choice->kept, 0, choice->count);
+    memset(choice->standing, 0, choice->nowners * sizeof *choice->standing);
     for (uint32_t value = 0; value < choice->nvalues; value++) {
         choice->cuts[value] = choice->value_first[value + 1] - choice->value_first[value];
         if (choice->cuts[value]) choice->cost += choice->store[value];
@@ -89,11 +92,26 @@ void choice_restore(Choice *choice, const uint8_t *kept, const uint8_t *band) {
         if (kept[item]) choice_keep(choice, item);
 }
 
-void choice_fill(Choice *choice, const SortKey *keys, uint32_t count) {
+bool choice_is_free(const Choice *choice, uint32_t owner) {
+    return choice->standing[owner] == 0 && choice->choices[owner].count > 1;
+}
+
+void choice_roomiest(Choice *choice, uint32_t owner) {
+    Bands bands = choice->choices[owner];
+    int64_t least = INT64_MAX;
+    for (int b = 0; b < bands.count; b++) {
+        int64_t fullest = choice_fullest(choice, owner, bands.masks[b]);
+        if (fullest >= least) continue;
+        least = fullest;
+        choice->band[owner] = bands.masks[b];
+    }
+}
+
+void choice_fill(Choice *choice, const SortKey *keys, uint32_t count, bool choosing) {
     for (uint32_t i = 0; i < count; i++) {
-        uint32_t item = keys[i].id;
+        uint32_t item = keys[i].id, owner = choice->items[item].owner;
         if (choice->kept[item]) continue;
-        if (choice_fits(choice, item, choice->band[choice->items[item].owner]))
-            choice_keep(choice, item);
+        if (choosing && choice_is_free(choice, owner)) choice_roomiest(choice, owner);
+        if (choice_fits(choice, item, choice->band[owner])) choice_keep(choice, item);
     }
 }

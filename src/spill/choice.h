@@ -37,6 +37,7 @@ typedef struct {
     uint32_t *owner_items; /* [nowners + 1] first item of each */
     Bands *choices;        /* [nowners] masks of lanes where it may stand */
     uint8_t *band;         /* [nowners] mask of lanes where its kept items stand */
+    uint32_t *standing;    /* [nowners] its items that are kept */
 
     uint32_t nvalues;
     int64_t *store;        /* [nvalues] cycles */
@@ -76,7 +77,14 @@ void choice_drop(Choice *choice, uint32_t item);
 /* Cuts all items. O(items + points). */
 void choice_clear(Choice *choice);
 
-/* Keeps cut items in the order of `keys` (ascending) as they fit; SortKey.id is the item. */
-void choice_fill(Choice *choice, const SortKey *keys, uint32_t count);
+/* Gives the owner, of which nothing is kept, the band whose fullest point is least full. */
+void choice_roomiest(Choice *choice, uint32_t owner);
+
+/* True if the owner stands nowhere yet and has more bands than one: a new item may choose. */
+bool choice_is_free(const Choice *choice, uint32_t owner);
+
+/* Keeps cut items in the order of `keys` (ascending) as they fit; SortKey.id is the item. An owner
+ * with a choice takes the band whose fullest point is least full, if `choosing`. */
+void choice_fill(Choice *choice, const SortKey *keys, uint32_t count, bool choosing);
 
 #endif

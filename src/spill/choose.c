@@ -37,13 +37,7 @@ static bool balance_bands(Choice *choice, Arena *scratch) {
     sort_keys(keys, choice->nowners, scratch);
     for (uint32_t k = 0; k < choice->nowners; k++) {
         uint32_t owner = keys[k].id;
-        Bands bands = choice->choices[owner];
-        int64_t least = INT64_MAX;
-        for (int b = 0; bands.count > 1 && b < bands.count; b++) {
-            int64_t most = choice_fullest(choice, owner, bands.masks[b]);
-            if (most < least) choice->band[owner] = bands.masks[b];
-            if (most < least) least = most;
-        }
+        if (choice_is_free(choice, owner)) choice_roomiest(choice, owner);
         for (uint32_t i = choice->owner_items[owner]; i < choice->owner_items[owner + 1]; i++)
             choice_keep(choice, i);
     }
@@ -75,7 +69,7 @@ static void fill_by_worth(Choice *choice, const double *price, Best *best, Arena
     for (uint32_t i = 0; i < choice->count; i++)
         rank[i] = full_saving(choice, i) / (price[i] + 1e-9);
     choice_clear(choice);
-    choice_fill(choice, sorted_items(choice, rank, scratch), choice->count);
+    choice_fill(choice, sorted_items(choice, rank, scratch), choice->count, true);
     note(choice, best);
 }
 
@@ -88,7 +82,7 @@ static void fill_by_share(Choice *choice, const Prices *prices, const double *pr
         rank[i] = prices->share[i] + 0.25 * worth / (1 + worth);
     }
     choice_clear(choice);
-    choice_fill(choice, sorted_items(choice, rank, scratch), choice->count);
+    choice_fill(choice, sorted_items(choice, rank, scratch), choice->count, false);
     note(choice, best);
 }
 
@@ -103,9 +97,19 @@ static void settle_prices(Prices *prices, Choice *choice, double *price) {
         price[i] = prices_of(prices, choice, i, choice->band[choice->items[i].owner]);
 }
 
-enum { ROUNDS = 6, PASSES = 50 };
+/* With how many steps more there was no gain in trials, besides so many for each item. */
+enum { ROUNDS = 6, PASSES = 50, USEFUL_STEPS = 2000000, USEFUL_STEPS_EACH = 40000 };
+
+/* True if no owner has a choice of bands, so that the prices prove a bound for the problem. */
+static bool has_no_choice(const Choice *choice) {
+    for (uint32_t o = 0; o < choice->nowners; o++)
+        if (choice->choices[o].count > 1) return false;
+    return true;
+}
 
 static void search_choice(Choice *choice, Best *best, Arena *scratch) {
+    uint64_t useful = USEFUL_STEPS + (uint64_t)USEFUL_STEPS_EACH * choice->count;
+    if (choice->steps > useful) choice->steps = useful;
     uint64_t steps = choice->steps;
     double *price = RAW_ARRAY(scratch, double, choice->count);
     area_prices(choice, price);
@@ -118,15 +122,11 @@ static void search_choice(Choice *choice, Best *best, Arena *scratch) {
         for (int pass = 0; pass < PASSES && choice->steps > steps / 2; pass++)
             prices_improve(&prices, choice, best->cost);
         settle_prices(&prices, choice, price);
-        fill_by_worth(choice, price, best, scratch);
         fill_by_share(choice, &prices, price, best, scratch);
     }
-    bool exact = true;
-    for (uint32_t o = 0; o < choice->nowners; o++)
-        exact = exact && choice->choices[o].count == 1;
-    int64_t bound = exact ? (int64_t)ceil(prices.bound - 1e-6 * fabs(prices.bound)) : 0;
-    choice_restore(choice, best->kept, best->band);
-    improve_choice(choice, best, price, bound, choice->steps, scratch);
+    double least = ceil(prices.bound - 1e-6 * fabs(prices.bound));
+    int64_t bound = has_no_choice(choice) && least < (double)best->cost ? (int64_t)least : 0;
+    improve_choice(choice, best, &prices, bound, choice->steps, scratch);
 }
 
 static int64_t write_back(const GapProblem *problem, const Choice *choice, const Best *best,

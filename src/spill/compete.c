@@ -234,6 +234,7 @@ void choice_init(Choice *choice, GapProblem *problem, Arena *scratch) {
     drop_hopeless(choice, problem);
     link_values(choice, problem, dearest, scratch);
     choice->kept = NEW_ARRAY(scratch, uint8_t, choice->count);
+    choice->standing = NEW_ARRAY(scratch, uint32_t, choice->nowners);
     choice->cuts = NEW_ARRAY(scratch, uint32_t, (size_t)choice->nvalues + 1);
     choice_clear(choice);
 }

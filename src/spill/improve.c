@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-enum { MOST_NEAR = 64, DEEPEST_STACK = 80, MOST_DROPPED = 12 };
+enum { MOST_NEAR = 64, MOST_OWNED = 32, MOST_TRIED = MOST_NEAR + MOST_OWNED };
+enum { DEEPEST_STACK = 80, MOST_DROPPED = 12, WIDEST_LOOK = 8, MOST_LOOKS = 4 };
 
 /* The spans by their first point, with the greatest last point below each node of a tree. */
 typedef struct {
@@ -12,10 +13,16 @@ typedef struct {
     uint32_t leaves;
 } SpanIndex;
 
+/* An item that was kept or cut, and the band of its owner before. */
+typedef struct {
+    uint32_t item;
+    uint8_t band;
+} Flip;
+
 typedef struct {
     Choice *choice;
     Best *best;
-    const double *price;
+    const Prices *prices;
     SpanIndex index;
     uint64_t random;
     double heat;         /* how much dearer a choice may be to be accepted, cycles */
@@ -24,11 +31,13 @@ typedef struct {
     uint32_t *changed;   /* items that may differ from the best */
     uint8_t *is_changed; /* [count] */
     uint32_t nchanged;
-    uint32_t near[MOST_NEAR]; /* items around the point of this trial */
+    uint32_t near[MOST_TRIED]; /* items around the point of this trial */
     uint32_t nnear;
     uint32_t *met; /* [count] the last trial that met each item */
     uint32_t trial;
-    uint32_t flipped[2 * MOST_NEAR]; /* what this trial did, in order */
+    uint32_t preferred;           /* the value that this trial favours, or NO_VALUE */
+    bool blind;                   /* this trial takes items in any order */
+    Flip flipped[2 * MOST_TRIED]; /* what this trial did, in order */
     uint32_t nflipped;
 } Search;
 
@@ -73,27 +82,25 @@ static void index_spans(SpanIndex *index, const Choice *choice, Arena *scratch) 
     }
 }
 
-/* Adds an item met; when there is no more space, replaces one by chance. */
-static void meet(Search *search, uint32_t item, uint32_t *seen) {
+/* Adds an item met to near[base] and after; when there is no more space, replaces one by chance. */
+static void meet(Search *search, uint32_t item, uint32_t base, uint32_t *seen) {
     if (search->met[item] == search->trial) return;
     search->met[item] = search->trial;
     uint32_t at = (*seen)++;
-    if (at >= MOST_NEAR) at = draw(search, *seen);
-    if (at >= MOST_NEAR) return;
-    search->near[at] = item;
-    if (search->nnear < MOST_NEAR) search->nnear++;
+    if (base + at >= MOST_NEAR) at = draw(search, *seen);
+    if (base + at >= MOST_NEAR) return;
+    search->near[base + at] = item;
+    if (search->nnear <= base + at) search->nnear = base + at + 1;
 }
 
-/* Fills `near` with the items that have a span over some point of [first, last]. */
+/* Adds to `near` the items that have a span over some point of [first, last]. */
 static void find_near(Search *search, uint32_t first, uint32_t last) {
     const SpanIndex *index = &search->index;
-    uint32_t limit = index->starting[last + 1], seen = 0, depth = 0;
+    uint32_t base = search->nnear, limit = index->starting[last + 1], seen = 0, depth = 0;
     uint64_t visited = 0;
     struct {
         uint32_t node, low, width;
     } stack[DEEPEST_STACK];
-    search->nnear = 0;
-    search->trial++;
     stack[depth++].node = 1;
     stack[0].low = 0;
     stack[0].width = index->leaves;
@@ -102,7 +109,7 @@ static void find_near(Search *search, uint32_t first, uint32_t last) {
         visited++;
         if (low >= limit || index->last[node] < first) continue;
         if (width == 1) {
-            meet(search, index->item[low], &seen);
+            meet(search, index->item[low], base, &seen);
             continue;
         }
         stack[depth].node = 2 * node + 1;
@@ -140,9 +147,20 @@ static void flip(Search *search, uint32_t item) {
     search->changed[search->nchanged++] = item;
 }
 
-static void try_flip(Search *search, uint32_t item) {
+/* Flips an item, its owner in the given band from then on; notes how to undo it. */
+static void try_flip(Search *search, uint32_t item, uint8_t band) {
+    uint8_t *now = &search->choice->band[search->choice->items[item].owner];
+    search->flipped[search->nflipped++] = (Flip){item, *now};
+    *now = band;
     flip(search, item);
-    search->flipped[search->nflipped++] = item;
+}
+
+static void undo_flips(Search *search) {
+    while (search->nflipped > 0) {
+        Flip last = search->flipped[--search->nflipped];
+        flip(search, last.item);
+        search->choice->band[search->choice->items[last.item].owner] = last.band;
+    }
 }
 
 static void remember_best(Search *search) {
@@ -158,13 +176,33 @@ static void remember_best(Search *search) {
     search->best->cut = choice->cut;
 }
 
-/* Cuts a few of the kept items near, by chance; `spared` stays. */
+static uint8_t band_of(const Search *search, uint32_t item) {
+    return search->choice->band[search->choice->items[item].owner];
+}
+
+/* Cuts all items of an owner, so that it may choose another band; they are near from then on. */
+static void ruin_owner(Search *search, uint32_t owner) {
+    const Choice *choice = search->choice;
+    uint32_t first = choice->owner_items[owner], end = choice->owner_items[owner + 1];
+    if (end - first > MOST_OWNED) return;
+    for (uint32_t item = first; item < end; item++) {
+        if (choice->kept[item]) try_flip(search, item, choice->band[owner]);
+        if (search->met[item] == search->trial) continue;
+        search->met[item] = search->trial;
+        search->near[search->nnear++] = item;
+    }
+}
+
+/* Cuts a few of the kept items near, by chance, or first all those of an owner near. */
 static void ruin(Search *search) {
+    const Choice *choice = search->choice;
     uint32_t wanted = 1 + draw(search, MOST_DROPPED), start = draw(search, search->nnear);
+    uint32_t owner = choice->items[search->near[start]].owner;
+    if (choice->choices[owner].count > 1 && draw(search, 2)) ruin_owner(search, owner);
     for (uint32_t i = 0; i < search->nnear && wanted > 0; i++) {
         uint32_t item = search->near[(start + i) % search->nnear];
-        if (!search->choice->kept[item] || draw(search, 2)) continue;
-        try_flip(search, item);
+        if (!choice->kept[item] || draw(search, 2)) continue;
+        try_flip(search, item, band_of(search, item));
         wanted--;
     }
 }
@@ -175,13 +213,39 @@ static double worth(Search *search, uint32_t item) {
     const Item *it = &choice->items[item];
     double saving = (double)it->load;
     if (it->value != NO_VALUE) saving += (double)choice->store[it->value] / choice->cuts[it->value];
-    return saving / (search->price[item] + 1e-9) * (0.5 + draw_unit(search));
+    double price = prices_of(search->prices, choice, item, band_of(search, item));
+    double chance = 0.5 + draw_unit(search);
+    if (it->value != NO_VALUE && it->value == search->preferred) chance *= 16;
+    return search->blind ? chance : saving / (price + 1e-9) * chance;
+}
+
+/* Keeps a cut item if it fits; where its owner may choose, in the cheapest band where it does. */
+static void try_keep(Search *search, uint32_t item) {
+    Choice *choice = search->choice;
+    uint32_t owner = choice->items[item].owner;
+    if (!choice_is_free(choice, owner)) {
+        if (choice_fits(choice, item, choice->band[owner]))
+            try_flip(search, item, choice->band[owner]);
+        return;
+    }
+    Bands bands = choice->choices[owner];
+    uint8_t chosen = 0;
+    double least = 0;
+    for (int b = 0; b < bands.count; b++) {
+        if (!choice_fits(choice, item, bands.masks[b])) continue;
+        double price = prices_of(search->prices, choice, item, bands.masks[b]);
+        price *= 0.5 + draw_unit(search);
+        if (chosen && price >= least) continue;
+        chosen = bands.masks[b];
+        least = price;
+    }
+    if (chosen) try_flip(search, item, chosen);
 }
 
 /* Keeps cut items near, the worthiest first, as they fit. */
 static void recreate(Search *search) {
-    uint32_t items[MOST_NEAR], count = 0;
-    double worths[MOST_NEAR];
+    uint32_t items[MOST_TRIED], count = 0;
+    double worths[MOST_TRIED];
     for (uint32_t i = 0; i < search->nnear; i++) {
         uint32_t item = search->near[i], at = count;
         if (search->choice->kept[item]) continue;
@@ -194,31 +258,54 @@ static void recreate(Search *search) {
         items[at] = item;
         count++;
     }
-    Choice *choice = search->choice;
     for (uint32_t i = 0; i < count; i++)
-        if (choice_fits(choice, items[i], choice->band[choice->items[items[i]].owner]))
-            try_flip(search, items[i]);
+        try_keep(search, items[i]);
 }
 
-/* One trial around a point of some cut item. */
-static void try_point(Search *search) {
-    Choice *choice = search->choice;
-    uint32_t item = search->cut_items[draw(search, choice->cut)];
+/* Adds to `near` what passes a point of the item, or one of the few points after it. */
+static void look_around(Search *search, uint32_t item) {
+    const Choice *choice = search->choice;
     const Item *it = &choice->items[item];
     Interval span = choice->spans[it->spans + draw(search, it[1].spans - it->spans)];
     uint32_t point = span.first + draw(search, span.last - span.first + 1);
-    uint32_t last = point + draw(search, 8);
-    if (last >= choice->npoints) last = choice->npoints - 1;
+    uint32_t last = point + draw(search, WIDEST_LOOK);
+    find_near(search, point, last < choice->npoints ? last : choice->npoints - 1);
+}
+
+/* Around a cut item, and sometimes around the others of its value, which is then preferred: only
+ * all of them together save its store. */
+static void look(Search *search) {
+    const Choice *choice = search->choice;
+    uint32_t picked = search->cut_items[draw(search, choice->cut)];
+    uint32_t value = choice->items[picked].value;
+    search->nnear = 0;
+    search->trial++;
+    search->preferred = NO_VALUE;
+    look_around(search, picked);
+    if (value == NO_VALUE || draw(search, 4)) return;
+    search->preferred = value;
+    uint32_t end = choice->value_first[value + 1], looks = 0;
+    for (uint32_t i = choice->value_first[value]; i < end && looks < MOST_LOOKS; i++) {
+        uint32_t item = choice->value_items[i];
+        if (choice->kept[item] || item == picked) continue;
+        look_around(search, item);
+        looks++;
+    }
+}
+
+/* Cuts and keeps items somewhere; undoes it where that is too dear. */
+static void try_somewhere(Search *search) {
+    Choice *choice = search->choice;
     int64_t before = choice->cost;
     uint32_t cut = choice->cut;
     search->nflipped = 0;
-    find_near(search, point, last);
+    search->blind = draw(search, 4) == 0;
+    look(search);
     ruin(search);
     recreate(search);
     double dearer = (double)(choice->cost - before) + (choice->cut > cut ? 1e-6 : 0);
     if (dearer > 0 && dearer > search->heat * draw_unit(search))
-        while (search->nflipped > 0)
-            flip(search, search->flipped[--search->nflipped]);
+        undo_flips(search);
     else if (is_better(choice, search->best))
         remember_best(search);
 }
@@ -240,27 +327,16 @@ static void search_init(Search *search, Arena *scratch) {
     }
 }
 
-static void return_to_best(Search *search) {
-    while (search->nchanged > 0) {
-        uint32_t item = search->changed[--search->nchanged];
-        if (search->choice->kept[item] != search->best->kept[item]) {
-            search->is_changed[item] = 1;
-            flip(search, item);
-        }
-        search->is_changed[item] = 0;
-    }
-}
-
-void improve_choice(Choice *choice, Best *best, double *price, int64_t bound, uint64_t steps,
+void improve_choice(Choice *choice, Best *best, const Prices *prices, int64_t bound, uint64_t steps,
                     Arena *scratch) {
-    Search search = {.choice = choice, .best = best, .price = price};
+    choice_restore(choice, best->kept, best->band);
+    Search search = {.choice = choice, .best = best, .prices = prices};
     search_init(&search, scratch);
     uint64_t all = steps < choice->steps ? steps : choice->steps, end = choice->steps - all;
     double mean = choice->cut ? (double)choice->cost / choice->cut : 0;
     while (choice->steps > end && choice->cut > 0 && best->cost > bound) {
         double left = (double)(choice->steps - end) / (double)all;
         search.heat = mean * 0.5 * left * left;
-        try_point(&search);
+        try_somewhere(&search);
     }
-    return_to_best(&search);
 }

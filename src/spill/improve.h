@@ -16,10 +16,10 @@ typedef struct {
 bool is_better(const Choice *choice, const Best *best);
 
 /* Betters `best` within `steps` steps; stops early at a cost that `bound` shows to be least.
- * `price` is the worth of each item's room, for the order in which items are tried. Leaves the
- * choice at the best. Ruin and recreate with a falling threshold (Schrimpf and others, "Record
+ * `prices`, settled, order the items that are tried. Starts from the best and leaves the choice
+ * anyhow. Ruin and recreate with a falling threshold (Schrimpf and others, "Record
  * breaking optimization results using the ruin and recreate principle", 2000). */
-void improve_choice(Choice *choice, Best *best, double *price, int64_t bound, uint64_t steps,
+void improve_choice(Choice *choice, Best *best, const Prices *prices, int64_t bound, uint64_t steps,
                     Arena *scratch);
 
 #endif
