@@ -23,6 +23,7 @@ typedef struct {
     Span span;
     uint32_t outer;         /* the mark around it, NO_MARK if none */
     bool letter_for_letter; /* the text stands at span.begin just so */
+    bool expression;
 } Mark;
 
 enum { NO_MARK = UINT32_MAX };
@@ -173,8 +174,8 @@ static void put(JsonReader *reader, const char *text) {
     write_text(&reader->out, text);
 }
 
-/* A string of the input as it is. */
-static void put_string(JsonReader *reader, Node node) {
+/* A string of the input as it is. Returns its mark. */
+static uint32_t put_string(JsonReader *reader, Node node) {
     Str text = {json_string_value(node.value), (uint32_t)json_string_length(node.value)};
     uint32_t opened = open_mark(reader, node);
     Mark *mark = &reader->marks[opened];
@@ -183,6 +184,7 @@ static void put_string(JsonReader *reader, Node node) {
     mark->span.begin += mark->letter_for_letter;
     mark->span.end -= mark->letter_for_letter;
     close_mark(reader, opened);
+    return opened;
 }
 
 static void put_number(JsonReader *reader, Node node) {
@@ -245,7 +247,7 @@ static void put_expression(JsonReader *reader, Node node) {
         COMPLAIN(reader, span_of(reader, node), "'%s' is not an expression over loop indices",
                  text);
     else
-        put_string(reader, node);
+        reader->marks[put_string(reader, node)].expression = true;
 }
 
 static void put_metadata(JsonReader *reader, Node object) {
@@ -639,9 +641,13 @@ static uint32_t last_mark(const JsonReader *reader, uint32_t at) {
     return low > 0 ? (uint32_t)low - 1 : (uint32_t)NO_MARK;
 }
 
-/* The place of the smallest value from which all of `span` was written. */
+/* The place of the smallest value from which all of `span` was written. What stands right behind an
+ * expression is where a shorter one than expected is noticed: that is the expression's fault. */
 static Span carry_back(const JsonReader *reader, Span span) {
     uint32_t i = last_mark(reader, span.begin);
+    if (i != NO_MARK && reader->marks[i].expression && span.begin >= reader->marks[i].end &&
+        span.begin - reader->marks[i].end <= 1)
+        return reader->marks[i].span;
     while (i != NO_MARK && (reader->marks[i].end < span.end || reader->marks[i].end < span.begin))
         i = reader->marks[i].outer;
     if (i == NO_MARK) return (Span){0, 0};
@@ -680,6 +686,9 @@ static void report_syntax_error(const Source *source, DiagQueue *diags, const js
         out_of_memory();
     case json_error_stack_overflow:
         diag_error(diags, span, "nested too deep: loops may be nested %d deep", DEEPEST_JSON_NEST);
+        break;
+    case json_error_null_character:
+        diag_error(diags, span, "a string must not hold a NUL");
         break;
     case json_error_duplicate_key:
         diag_error(diags, span, "%s", error->text);
