@@ -147,7 +147,8 @@ static uint32_t *shuffled(Arena *arena, uint32_t count, Chance *chance) {
 }
 
 static Tensor box_tensor(Cutter *cutter, const Box *box, uint32_t number) {
-    static const int64_t LEAST[] = {0, 1, 33, 0, 65};
+    /* Enough partitions to touch every quadrant of the band. */
+    static const int64_t LEAST[] = {0, 1, 33, 0, 97};
     int64_t quadrants = length(box, QUADRANT), most = quadrants * QUADRANT_PARTITIONS;
     int64_t partitions = chance_percent(&cutter->chance, 70)
                              ? most
