@@ -33,6 +33,8 @@ typedef struct {
 typedef struct {
     uint32_t point, loop;
     bool reads, kills, writes;
+    bool covers; /* would kill, but for its condition: it does for reads under the same one */
+    bool served; /* a read that such a write comes before: no older value reaches it */
     uint32_t ndetermined;
     Determined determined[MOST_DETERMINED]; /* outermost first */
 } Event;
@@ -58,6 +60,7 @@ typedef struct {
     Interval *found;     /* of the block at hand, in any order */
     size_t nfound, found_capacity;
     uint32_t reached; /* no point before this is live */
+    bool *needed;     /* [ninsts] or NULL: the instruction's write is needed later */
 } Pass;
 
 bool live_overlap(LiveRange a, LiveRange b) {
@@ -229,8 +232,9 @@ static void add_event(Pass *pass, Access access, const Finder *finder, int64_t b
     }
     event.reads = access_reads(func, access);
     event.writes = access_writes(func, access);
-    event.kills = event.writes && !inst->accumulate && surely && !inst->condition &&
-                  operand_is_whole(func, operand);
+    bool whole = event.writes && !inst->accumulate && surely && operand_is_whole(func, operand);
+    event.kills = whole && !inst->condition;
+    event.covers = whole && inst->condition;
     pass->any_determined |= event.ndetermined > 0;
     PUSH(pass->arena, pass->events, pass->nevents, pass->event_capacity, event);
 }
@@ -241,7 +245,7 @@ static void settle_kills(Pass *pass) {
     for (size_t i = 0; i < pass->nevents; i++)
         for (uint32_t d = 0; d < pass->events[i].ndetermined; d++)
             if (!is_resolved(pass, pass->events[i].determined[d].loop))
-                pass->events[i].kills = false;
+                pass->events[i].kills = pass->events[i].covers = false;
 }
 
 /* The iteration of a resolved loop in which an event inside it runs. */
@@ -354,7 +358,7 @@ static void add_gap(Pass *pass, const Event *from, const Event *to) {
 static void find_first_accesses(Pass *pass) {
     for (size_t i = 0; i < pass->nevents; i++) {
         const Event *event = &pass->events[i];
-        if (!event->reads && !event->kills) continue;
+        if ((!event->reads || event->served) && !event->kills) continue;
         for (uint32_t loop = event->loop; loop != NO_LOOP; loop = pass->func->loops[loop].parent) {
             LoopFact *fact = loop_fact(pass, loop);
             if (fact->first_stamp == pass->stamp) {
@@ -393,13 +397,30 @@ static uint32_t looping_read(Pass *pass, const Event *event, const Event *next) 
     return outermost;
 }
 
-/* The next access after position i that reads or kills, for every i; NULL where none comes. */
+/* True if a conditional write happens in just those iterations in which a later read does. */
+static bool serves(Pass *pass, const Event *write, const Event *read) {
+    if (write->loop != read->loop || write->ndetermined != read->ndetermined ||
+        diverging_loop(pass, write, read) != NO_LOOP)
+        return false;
+    return condition_equal(pass->func->insts[write->point].condition,
+                           pass->func->insts[read->point].condition);
+}
+
+/* The next access from position i on that kills, or reads what is there before it; NULL where none
+ * comes. A read that a write under its own condition serves counts only behind that write. */
 static const Event **next_accesses(Pass *pass, Arena *scratch) {
     const Event **next = RAW_ARRAY(scratch, const Event *, pass->nevents + 1);
     next[pass->nevents] = NULL;
     for (size_t i = pass->nevents; i-- > 0;) {
         const Event *event = &pass->events[i];
-        next[i] = event->reads || event->kills ? event : next[i + 1];
+        next[i] = next[i + 1];
+        if (event->reads || event->kills) next[i] = event;
+        while (event->covers && !event->reads && next[i] && next[i]->reads && !next[i]->kills &&
+               serves(pass, event, next[i])) {
+            size_t read = (size_t)(next[i] - pass->events);
+            pass->events[read].served = true;
+            next[i] = next[read + 1];
+        }
     }
     return next;
 }
@@ -459,6 +480,13 @@ static void add_exit(Pass *pass, bool output) {
     add_later_iterations(pass, last, NO_LOOP);
 }
 
+/* Notes whether what an event writes is read by the next access or round a back edge. */
+static void note_need(Pass *pass, const Event *event, const Event *next, bool output) {
+    if (!pass->needed || !event->writes) return;
+    bool read_next = next ? next->reads : output;
+    if (read_next || looping_read(pass, event, next) != NO_LOOP) pass->needed[event->point] = true;
+}
+
 static void find_points(Pass *pass, const Tensor *tensor) {
     pass->nfound = 0;
     if (tensor->input && pass->func->ninsts > 0) {
@@ -472,8 +500,8 @@ static void find_points(Pass *pass, const Tensor *tensor) {
     }
     settle_kills(pass);
     order_events(pass);
-    find_first_accesses(pass);
     const Event **next = next_accesses(pass, &pass->scratch);
+    find_first_accesses(pass);
     pass->reached = first_reached(pass, tensor->input);
     add_entry(pass, next, tensor->input);
     for (size_t i = 0; i < pass->nevents; i++) {
@@ -482,6 +510,7 @@ static void find_points(Pass *pass, const Tensor *tensor) {
         pass->reached = 0;
         add_points(pass, event->point, event->point);
         pass->reached = reached;
+        note_need(pass, event, next[i + 1], tensor->output);
         if (i + 1 == pass->nevents) break;
         const Event *following = &pass->events[i + 1];
         bool to_read = next[i + 1] ? next[i + 1]->reads : tensor->output;
@@ -602,12 +631,13 @@ static void tensor_ranges(Pass *pass, uint32_t tensor, Live *live) {
     if (blocks > 1) live->blocks[tensor] = ranges;
 }
 
-Live live_range_of(const Func *func, Arena *arena, const bool *wanted) {
+Live live_range_of(const Func *func, Arena *arena, const bool *wanted, bool *needed) {
     Live live = {NEW_ARRAY(arena, LiveRange, func->ntensors),
                  NEW_ARRAY(arena, LiveRange *, func->ntensors)};
     Arena work;
     arena_init(&work);
-    Pass pass = {.func = func, .arena = arena, .accesses = find_accesses(func, &work)};
+    Pass pass = {
+        .func = func, .arena = arena, .needed = needed, .accesses = find_accesses(func, &work)};
     pass.facts = NEW_ARRAY(&work, LoopFact, func->nloops);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         if (!wanted[t]) continue;
@@ -623,5 +653,5 @@ Live live_range(const Func *func, Arena *arena) {
     bool *wanted = NEW_ARRAY(arena, bool, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++)
         wanted[t] = func->tensors[t].space == SPACE_SB;
-    return live_range_of(func, arena, wanted);
+    return live_range_of(func, arena, wanted, NULL);
 }

@@ -24,8 +24,9 @@ typedef struct {
  * O(accesses log accesses + accesses times loops around them, per block named). */
 Live live_range(const Func *func, Arena *arena);
 
-/* The same for the tensors where wanted[t] is set, of any space. */
-Live live_range_of(const Func *func, Arena *arena, const bool *wanted);
+/* The same for the tensors where wanted[t] is set, of any space. If `needed` is not NULL,
+ * needed[p] is set where what instruction p writes to such a tensor is needed later. */
+Live live_range_of(const Func *func, Arena *arena, const bool *wanted, bool *needed);
 
 /* The range of one block. */
 LiveRange live_block(const Live *live, uint32_t tensor, int64_t block);

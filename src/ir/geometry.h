@@ -23,6 +23,12 @@ typedef enum {
 
 enum { CLASS_COUNT = 9, MOST_BANDS = 4 };
 
+/* Granules [low, high) of the byte axis in the quadrants of `mask`. */
+typedef struct {
+    uint32_t low, high;
+    uint8_t mask;
+} Rect;
+
 /* The class of a tensor of `partitions` (1 to 128) that must start at `base`, or -1 if free. */
 ShapeClass shape_class(int64_t partitions, int32_t base);
 

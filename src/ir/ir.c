@@ -123,6 +123,25 @@ bool operand_is_whole(const Func *func, const Operand *operand) {
                        region->b1 == tensor->bytes);
 }
 
+uint32_t tensor_height(const Tensor *tensor) {
+    return (uint32_t)ceil_div(tensor->bytes, GRANULE);
+}
+
+uint32_t tensor_align(const Tensor *tensor) {
+    int64_t align = tensor->align / GRANULE;
+    return align > UINT32_MAX / 2 ? UINT32_MAX / 2 : (uint32_t)align;
+}
+
+Rect tensor_rect(const Tensor *tensor, Place place) {
+    return (Rect){(uint32_t)(place.byte / GRANULE),
+                  (uint32_t)ceil_div(place.byte + tensor->bytes, GRANULE),
+                  band_mask(place.partition, tensor->partitions)};
+}
+
+Place place_at(uint32_t offset, uint8_t band) {
+    return (Place){band_start(band), (int64_t)offset * GRANULE};
+}
+
 Walk walk_begin(const Func *func) {
     return (Walk){.func = func, .current = NO_LOOP};
 }

@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "ir/affine.h"
+#include "ir/geometry.h"
 #include "ir/target.h"
 #include "support/source.h"
 #include "support/str.h"
@@ -190,6 +191,18 @@ BlockSpan operand_blocks(const Func *func, const Operand *operand);
 
 /* True if the operand names whole blocks: no region, or one that is not smaller. */
 bool operand_is_whole(const Func *func, const Operand *operand);
+
+/* Granules that one block of an sb tensor takes where its place is aligned. */
+uint32_t tensor_height(const Tensor *tensor);
+
+/* The same for its alignment. */
+uint32_t tensor_align(const Tensor *tensor);
+
+/* The granules that it touches at a place. */
+Rect tensor_rect(const Tensor *tensor, Place place);
+
+/* The place of a block whose rectangle begins at granule `offset` of a band. */
+Place place_at(uint32_t offset, uint8_t band);
 
 /* Walks loops and instructions in program order: next() gives one event at a time.
  *     for (Walk walk = walk_begin(func); walk_next(&walk);) switch (walk.event) ... */

@@ -1,0 +1,121 @@
+#include "driver/finish.h"
+
+#include "support/checked.h"
+
+static const char READY[] = "ready_for_codegen", NO_SPILL[] = "no_spill", ELIDED[] = "elided";
+
+static MetaList with_flag(Arena *arena, MetaList meta, const char *key) {
+    if (meta_find(meta, key)) return meta;
+    return meta_with(arena, meta, (Meta){.key = str_from(key), .kind = META_FLAG});
+}
+
+void mark_header(Func *func, bool spilled, Arena *arena) {
+    func->meta = with_flag(arena, func->meta, READY);
+    func->meta = spilled ? meta_without(arena, func->meta, NO_SPILL)
+                         : with_flag(arena, func->meta, NO_SPILL);
+}
+
+/* True if both operands name the same number of blocks and these lie at the same places. */
+static bool share_places(const Func *func, const Operand *a, const Operand *b) {
+    const Tensor *left = &func->tensors[a->tensor], *right = &func->tensors[b->tensor];
+    BlockSpan from = operand_blocks(func, a), to = operand_blocks(func, b);
+    if (!left->at || !right->at || !from.exact || !to.exact || a->region || b->region ||
+        from.last - from.first != to.last - to.first || from.first > from.last)
+        return false;
+    for (int64_t i = 0; i <= from.last - from.first; i++) {
+        Place one = left->at[from.first + i], other = right->at[to.first + i];
+        if (one.partition != other.partition || one.byte != other.byte) return false;
+    }
+    return true;
+}
+
+void mark_copies(Func *func, Arena *arena) {
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        Inst *inst = &func->insts[i];
+        if (inst->kind != OP_COPY) continue;
+        bool elided = !inst->accumulate && inst_dst(inst)->tensor != inst_src(inst)->tensor &&
+                      share_places(func, inst_dst(inst), inst_src(inst));
+        inst->meta =
+            elided ? with_flag(arena, inst->meta, ELIDED) : meta_without(arena, inst->meta, ELIDED);
+    }
+}
+
+/* Blocks that a DMA moves: those of its end in the State Buffer; the most where that varies. */
+static int64_t blocks_moved(const Func *func, const Operand *operand) {
+    if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL)
+        return func->tensors[operand->tensor].blocks;
+    if (operand->blocks->kind == BLOCKS_ONE) return 1;
+    Arena scratch;
+    arena_init(&scratch);
+    Affine width = affine_difference(&scratch, operand->blocks->high, operand->blocks->low);
+    Range range = affine_range(width, func, NULL);
+    arena_free(&scratch);
+    int64_t most = func->tensors[operand->tensor].blocks;
+    if (range.high < 0) return 0;
+    return range.high < most ? range.high : most;
+}
+
+static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t trips,
+                    const Target *target) {
+    const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
+    const Tensor *tensor = &func->tensors[operand->tensor];
+    const Region *region = operand->region;
+    int64_t partitions = region ? region->p1 - region->p0 : tensor->partitions;
+    int64_t bytes = region ? region->b1 - region->b0 : tensor->bytes;
+    int64_t times = saturating_mul(trips, blocks_moved(func, operand));
+    sum->cycles =
+        saturating_add(sum->cycles, saturating_mul(times, latency_dram(target, partitions, bytes)));
+    sum->bytes =
+        saturating_add(sum->bytes, saturating_mul(times, saturating_mul(partitions, bytes)));
+}
+
+DmaSum sum_dmas(const Func *func, const Target *target) {
+    DmaSum sum = {0};
+    Arena scratch;
+    arena_init(&scratch);
+    int64_t *trips = RAW_ARRAY(&scratch, int64_t, func->nloops);
+    for (uint32_t l = 0; l < func->nloops; l++) {
+        const Loop *loop = &func->loops[l];
+        trips[l] = saturating_mul(loop->parent == NO_LOOP ? 1 : trips[loop->parent],
+                                  saturating_sub(loop->high, loop->low));
+    }
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        if (inst->kind != OP_LOAD && inst->kind != OP_SAVE) continue;
+        add_dma(&sum, func, inst, inst->loop == NO_LOOP ? 1 : trips[inst->loop], target);
+        sum.saves += inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
+        sum.reloads += inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
+    }
+    arena_free(&scratch);
+    return sum;
+}
+
+int64_t high_water(const Func *func) {
+    int64_t highest = 0;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        if (tensor->space != SPACE_SB || !tensor->at) continue;
+        for (int64_t b = 0; b < tensor->blocks; b++)
+            if (tensor->at[b].byte + tensor->bytes > highest)
+                highest = tensor->at[b].byte + tensor->bytes;
+    }
+    return highest;
+}
+
+bool is_placed(const Func *func) {
+    if (!meta_find(func->meta, READY)) return false;
+    Arena scratch;
+    arena_init(&scratch);
+    bool *named = NEW_ARRAY(&scratch, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
+            named[func->insts[i].operands[o].tensor] = true;
+    bool placed = true;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        bool used = named[t] || (tensor->input && func->ninsts > 0);
+        if (tensor->space == SPACE_SB && used && !tensor->at) placed = false;
+    }
+    arena_free(&scratch);
+    return placed;
+}

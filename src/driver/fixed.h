@@ -1,0 +1,13 @@
+/* Fixed tensors that overlap. */
+#ifndef DRIVER_FIXED_H
+#define DRIVER_FIXED_H
+
+#include "analysis/live.h"
+#include "support/diag.h"
+
+/* Queues an error for each sb tensor with places that overlaps another while both are live, and
+ * returns true if there was none. The two ends of an `!elided` copy may meet at the copy.
+ * O(intervals log intervals + intervals times the rectangles live at once). */
+bool check_fixed(const Func *func, const Live *live, DiagQueue *diags);
+
+#endif

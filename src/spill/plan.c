@@ -1,0 +1,146 @@
+#include "spill/plan.h"
+
+#include <assert.h>
+
+#include "support/sort.h"
+
+static PlanAccess entry_access(void) {
+    return (PlanAccess){.inst = ENTRY, .loop = NO_LOOP, .writes = true};
+}
+
+/* Joins the operands of one tensor in one instruction. */
+static void fill_accesses(Plan *plan, Arena *arena, Accesses all) {
+    const Func *func = plan->func;
+    plan->first = NEW_ARRAY(arena, uint32_t, (size_t)func->ntensors + 1);
+    plan->accesses =
+        RAW_ARRAY(arena, PlanAccess, (size_t)all.first[func->ntensors] + func->ntensors);
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        plan->first[t] = count;
+        if (func->tensors[t].space != SPACE_SB) continue;
+        if (func->tensors[t].input) plan->accesses[count++] = entry_access();
+        for (uint32_t a = all.first[t]; a < all.first[t + 1]; a++) {
+            Access access = all.items[a];
+            bool same = count > plan->first[t] && plan->accesses[count - 1].inst == access.inst;
+            if (!same)
+                plan->accesses[count++] =
+                    (PlanAccess){.inst = access.inst, .loop = func->insts[access.inst].loop};
+            plan->accesses[count - 1].reads |= access_reads(func, access);
+            plan->accesses[count - 1].writes |= access_writes(func, access);
+        }
+    }
+    plan->first[func->ntensors] = count;
+}
+
+/* The loops around each tensor's accesses, in ascending order: outer before inner. */
+static void fill_loops(Plan *plan, Arena *arena) {
+    const Func *func = plan->func;
+    Arena scratch;
+    arena_init(&scratch);
+    uint32_t *seen = NEW_ARRAY(&scratch, uint32_t, func->nloops);
+    SortKey *keys = NULL;
+    size_t nkeys = 0, key_capacity = 0, nloops = 0, loop_capacity = 0;
+    plan->first_loop = NEW_ARRAY(arena, uint32_t, (size_t)func->ntensors + 1);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        plan->first_loop[t] = (uint32_t)nloops;
+        nkeys = 0;
+        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++)
+            for (uint32_t loop = plan->accesses[a].loop; loop != NO_LOOP && seen[loop] != t + 1;
+                 loop = func->loops[loop].parent) {
+                seen[loop] = t + 1;
+                PUSH(&scratch, keys, nkeys, key_capacity, ((SortKey){loop, loop}));
+            }
+        sort_keys(keys, nkeys, &scratch);
+        for (size_t i = 0; i < nkeys; i++)
+            PUSH(arena, plan->loops, nloops, loop_capacity, ((PlanLoop){keys[i].id, false}));
+    }
+    plan->first_loop[func->ntensors] = (uint32_t)nloops;
+    arena_free(&scratch);
+}
+
+Plan plan_make(const Func *func, Arena *arena) {
+    Plan plan = {.func = func,
+                 .spillable = NEW_ARRAY(arena, bool, func->ntensors),
+                 .spilled = NEW_ARRAY(arena, bool, func->ntensors)};
+    Arena scratch;
+    arena_init(&scratch);
+    fill_accesses(&plan, arena, find_accesses(func, &scratch));
+    arena_free(&scratch);
+    fill_loops(&plan, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        plan.spillable[t] = tensor->space == SPACE_SB && !tensor->fixed && !tensor->pin &&
+                            !tensor->output && plan.first[t] < plan.first[t + 1];
+    }
+    return plan;
+}
+
+PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop) {
+    uint32_t low = plan->first_loop[tensor], high = plan->first_loop[tensor + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (plan->loops[middle].loop < loop)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < plan->first_loop[tensor + 1] && plan->loops[low].loop == loop;
+    return found ? &plan->loops[low] : NULL;
+}
+
+void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access) {
+    assert(plan->spillable[tensor] && access > plan->first[tensor]);
+    plan->accesses[access].cut = true;
+    plan->spilled[tensor] = true;
+}
+
+void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop) {
+    assert(plan->spillable[tensor]);
+    loop->cut = true;
+    plan->spilled[tensor] = true;
+}
+
+void plan_cut_all(Plan *plan, uint32_t tensor) {
+    assert(plan->spillable[tensor]);
+    for (uint32_t a = plan->first[tensor] + 1; a < plan->first[tensor + 1]; a++)
+        plan->accesses[a].cut = true;
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
+        plan->loops[l].cut = true;
+    plan->spilled[tensor] = true;
+}
+
+static void cut_outwards(Plan *plan, uint32_t tensor, uint32_t loop) {
+    for (; loop != NO_LOOP; loop = plan->func->loops[loop].parent) {
+        PlanLoop *entry = plan_loop(plan, tensor, loop);
+        if (entry->cut) break; /* and so are those around it */
+        entry->cut = true;
+    }
+}
+
+/* True if going from `loop` out to `common` leaves a cut loop. */
+static bool leaves_cut_loop(const Plan *plan, uint32_t tensor, uint32_t loop, uint32_t common) {
+    for (; loop != common; loop = plan->func->loops[loop].parent)
+        if (plan_loop(plan, tensor, loop)->cut) return true;
+    return false;
+}
+
+void plan_close(Plan *plan, uint32_t tensor) {
+    const Func *func = plan->func;
+    uint32_t first = plan->first[tensor], end = plan->first[tensor + 1];
+    for (uint32_t l = plan->first_loop[tensor + 1]; l-- > plan->first_loop[tensor];)
+        if (plan->loops[l].cut) {
+            uint32_t parent = func->loops[plan->loops[l].loop].parent;
+            cut_outwards(plan, tensor, parent);
+        }
+    for (uint32_t a = first + 1; a < end; a++)
+        if (plan->accesses[a].cut)
+            cut_outwards(plan, tensor,
+                         loop_common(func, plan->accesses[a - 1].loop, plan->accesses[a].loop));
+    for (uint32_t a = first + 1; a < end; a++) {
+        uint32_t before = plan->accesses[a - 1].loop, after = plan->accesses[a].loop;
+        uint32_t common = loop_common(func, before, after);
+        if (!plan->accesses[a].cut)
+            plan->accesses[a].cut = leaves_cut_loop(plan, tensor, before, common) ||
+                                    leaves_cut_loop(plan, tensor, after, common);
+    }
+}

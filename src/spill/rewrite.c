@@ -1,0 +1,752 @@
+#include "spill/rewrite.h"
+
+#include <assert.h>
+#include <string.h>
+
+#include "analysis/live.h"
+#include "ir/build.h"
+#include "spill/window.h"
+
+/* An instruction to insert, in a list of those that go to the same spot. */
+typedef struct {
+    Inst inst;
+    uint32_t next; /* position in the list, or UINT32_MAX */
+} Insertion;
+
+typedef struct {
+    uint32_t head, tail; /* UINT32_MAX where empty */
+} Spot;
+
+typedef struct {
+    const Plan *plan;
+    const Sources *sources;
+    const Func *from;
+    bool remat;
+    Arena *arena;  /* of the result */
+    Arena scratch; /* of this rewrite */
+    Builder build;
+    uint32_t *new_id;   /* [from->ntensors] */
+    Operand **operands; /* [from->ninsts] rewritten operands, NULL where they stay */
+    Insertion *insertions;
+    size_t ninsertions, insertion_capacity;
+    Spot start; /* before everything */
+    Spot *before_inst, *after_inst, *before_loop, *after_loop;
+    Rewritten *out;
+    size_t origin_capacity; /* of out's arrays per tensor */
+    size_t inst_capacity;   /* of out->origin_inst */
+} Rewriter;
+
+/* One stretch of accesses that a working copy serves. */
+typedef struct {
+    uint32_t tensor;
+    uint32_t first, end; /* accesses of the plan */
+    uint32_t level;      /* loop in whose body the copy lives */
+    bool at_entry;       /* begins with the value of an `input`: the tensor itself is the copy */
+    Window window;
+    uint32_t copy, home; /* new tensor ids; home UINT32_MAX until it is needed */
+} Segment;
+
+/* ---- inserting ---- */
+
+static void insert_at(Rewriter *rewriter, Spot *spot, Inst inst) {
+    Insertion insertion = {inst, UINT32_MAX};
+    uint32_t id = (uint32_t)rewriter->ninsertions;
+    PUSH(&rewriter->scratch, rewriter->insertions, rewriter->ninsertions,
+         rewriter->insertion_capacity, insertion);
+    if (spot->tail == UINT32_MAX)
+        spot->head = id;
+    else
+        rewriter->insertions[spot->tail].next = id;
+    spot->tail = id;
+}
+
+/* The child of `level` in whose body `loop` lies, or NO_LOOP where `loop` is `level`. */
+static uint32_t loop_below(const Func *func, uint32_t loop, uint32_t level) {
+    uint32_t below = NO_LOOP;
+    for (; loop != level; loop = func->loops[loop].parent)
+        below = loop;
+    return below;
+}
+
+static Spot *spot_before(Rewriter *rewriter, const Segment *segment, uint32_t inst) {
+    uint32_t loop = loop_below(rewriter->from, rewriter->from->insts[inst].loop, segment->level);
+    return loop == NO_LOOP ? &rewriter->before_inst[inst] : &rewriter->before_loop[loop];
+}
+
+static Spot *spot_after(Rewriter *rewriter, const Segment *segment, uint32_t inst) {
+    uint32_t loop = loop_below(rewriter->from, rewriter->from->insts[inst].loop, segment->level);
+    return loop == NO_LOOP ? &rewriter->after_inst[inst] : &rewriter->after_loop[loop];
+}
+
+static MetaList inserted_meta(Rewriter *rewriter, const char *key, const Inst *served) {
+    Meta *items = NEW_ARRAY(rewriter->arena, Meta, 2);
+    items[0] = (Meta){.key = str_from(key), .kind = META_FLAG};
+    const Meta *place = served ? meta_find(served->meta, "loc") : NULL;
+    if (place) items[1] = *place;
+    return (MetaList){items, place ? 2 : 1};
+}
+
+/* A DMA from `src` to `dst`; `served` is the instruction of the input that it serves, or NULL. */
+static Inst make_dma(Rewriter *rewriter, bool reload, Operand dst, Operand src,
+                     const Condition *condition, const Inst *served) {
+    Operand *operands = NEW_ARRAY(rewriter->arena, Operand, 2);
+    Span span = served ? served->span : (Span){0, 0};
+    operands[0] = dst;
+    operands[1] = src;
+    operands[0].span = operands[1].span = span;
+    return (Inst){.op = reload ? STR("load") : STR("save"),
+                  .kind = reload ? OP_LOAD : OP_SAVE,
+                  .ndst = 1,
+                  .nsrc = 1,
+                  .operands = operands,
+                  .condition = condition,
+                  .meta = inserted_meta(rewriter, reload ? "reload" : "spill", served),
+                  .span = span};
+}
+
+/* ---- new tensors ---- */
+
+static uint32_t add_tensor(Rewriter *rewriter, Tensor tensor, uint32_t origin, Role role) {
+    Rewritten *out = rewriter->out;
+    uint32_t id = build_tensor(&rewriter->build, tensor);
+    size_t capacity = rewriter->origin_capacity;
+    if (id == capacity) {
+        size_t larger = capacity ? capacity * 2 : 64;
+        out->origin = arena_grow(rewriter->arena, out->origin, capacity, larger, sizeof(uint32_t));
+        out->first_access =
+            arena_grow(rewriter->arena, out->first_access, capacity, larger, sizeof(uint32_t));
+        out->end_access =
+            arena_grow(rewriter->arena, out->end_access, capacity, larger, sizeof(uint32_t));
+        out->role = arena_grow(rewriter->arena, out->role, capacity, larger, 1);
+        rewriter->origin_capacity = larger;
+    }
+    out->origin[id] = origin;
+    out->role[id] = (uint8_t)role;
+    out->first_access[id] = out->end_access[id] = 0;
+    return id;
+}
+
+static Tensor added_tensor(const Tensor *original, Space space, int64_t blocks) {
+    Tensor tensor = *original;
+    tensor.name = STR("");
+    tensor.space = space;
+    tensor.blocks = blocks;
+    tensor.input = tensor.output = tensor.pin = tensor.fixed = false;
+    tensor.at = NULL;
+    tensor.offset = -1;
+    tensor.meta = (MetaList){NULL, 0};
+    if (space == SPACE_DRAM) {
+        tensor.base = -1;
+        tensor.align = GRANULE;
+    }
+    return tensor;
+}
+
+static uint32_t home_of(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
+    uint32_t t = segment->tensor;
+    if (homes[t] == UINT32_MAX) {
+        const Tensor *original = &rewriter->from->tensors[t];
+        homes[t] = add_tensor(rewriter, added_tensor(original, SPACE_DRAM, original->blocks), t,
+                              ROLE_HOME);
+    }
+    return homes[t];
+}
+
+/* ---- what a segment needs from before, and what it leaves ---- */
+
+/* What is known of a block of the copy while the segment's accesses are walked in order. */
+typedef struct {
+    bool full; /* holds the value that the original holds */
+    const Condition
+        *condition; /* else: holds it while this condition of instructions in `loop` does */
+    uint32_t loop;
+} BlockState;
+
+typedef struct {
+    int64_t low, high; /* offsets */
+    bool exact;
+    const Operand *operand; /* the write's own destination */
+    const Inst *inst;
+    uint32_t point;
+    const Condition *condition; /* as far as it does not depend on loops inside */
+    bool sunk;
+    bool dropped;
+} Store;
+
+typedef struct {
+    Rewriter *rewriter;
+    Segment *segment;
+    BlockState *states; /* [window.count] */
+    bool *needs;        /* [window.count] the old value is needed */
+    bool any_need;
+    const Inst *first_needing;
+    bool unconditional; /* the reload may not take a condition */
+    Store *stores;
+    size_t nstores, store_capacity;
+} Flow;
+
+static bool is_direct(const Flow *flow, const Inst *inst) {
+    return inst->loop == flow->segment->level;
+}
+
+static void need_block(Flow *flow, int64_t position, const Inst *inst) {
+    flow->needs[position] = true;
+    flow->any_need = true;
+    if (!flow->first_needing) flow->first_needing = inst;
+    if (!is_direct(flow, inst) || !condition_equal(inst->condition, flow->first_needing->condition))
+        flow->unconditional = true;
+}
+
+static void flow_read(Flow *flow, const Inst *inst, const Operand *operand) {
+    const Window *window = &flow->segment->window;
+    Extent extent = window_extent(flow->rewriter->from, window, operand);
+    int64_t first = window_position(window, extent.low);
+    for (int64_t p = first; p <= first + (extent.high - extent.low); p++) {
+        BlockState *state = &flow->states[p];
+        bool holds = state->full || (state->condition && state->loop == inst->loop &&
+                                     condition_equal(state->condition, inst->condition));
+        if (!holds) need_block(flow, p, inst);
+    }
+}
+
+/* True if the write, in loops inside the copy's level, writes each block of its extent whole before
+ * anything in these loops reads it: then all of them hold the value behind the loops. */
+static bool fills_extent(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
+    const Func *func = flow->rewriter->from;
+    const Segment *segment = flow->segment;
+    if (!operand->blocks || operand->blocks->kind != BLOCKS_ONE) return false;
+    Affine index = operand->blocks->low;
+    int64_t product = 1;
+    uint32_t outermost = NO_LOOP;
+    for (uint32_t loop = inst->loop; loop != segment->level; loop = func->loops[loop].parent) {
+        int64_t step = affine_coefficient(index, loop);
+        int64_t trips = func->loops[loop].high - func->loops[loop].low;
+        if (step != 0 && step != product && step != -product) return false;
+        if (step != 0) product *= trips < 1 << 20 ? trips : 1 << 20;
+        if (step != 0) outermost = loop;
+        if (product > (int64_t)MOST_BLOCKS) return false;
+    }
+    if (outermost == NO_LOOP) return false;
+    for (uint32_t a = segment->first; a < segment->end; a++) {
+        const PlanAccess *other = &flow->rewriter->plan->accesses[a];
+        if (a == access || other->inst < func->loops[outermost].first ||
+            other->inst >= func->loops[outermost].end)
+            continue;
+        const Inst *user = &func->insts[other->inst];
+        if (other->inst < flow->rewriter->plan->accesses[access].inst || user->loop != inst->loop)
+            return false;
+        for (uint32_t o = 0; o < user->ndst + user->nsrc; o++)
+            if (user->operands[o].tensor == segment->tensor &&
+                (!user->operands[o].blocks || user->operands[o].blocks->kind != BLOCKS_ONE ||
+                 !affine_equal(user->operands[o].blocks->low, index)))
+                return false;
+    }
+    return true;
+}
+
+static const Condition *outer_condition(Flow *flow, const Inst *inst) {
+    const Condition *condition = inst->condition;
+    const Func *func = flow->rewriter->from;
+    for (uint32_t loop = inst->loop; loop != flow->segment->level; loop = func->loops[loop].parent)
+        condition = condition_without_loop(flow->rewriter->arena, condition, loop);
+    return condition;
+}
+
+static void flow_write(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
+    const Func *func = flow->rewriter->from;
+    const Window *window = &flow->segment->window;
+    Extent extent = window_extent(func, window, operand);
+    int64_t first = window_position(window, extent.low);
+    bool whole = operand_is_whole(func, operand);
+    bool sunk = !is_direct(flow, inst);
+    bool sure = !inst->condition && whole &&
+                (extent.exact || (sunk && fills_extent(flow, inst, operand, access)));
+    for (int64_t p = first; p <= first + (extent.high - extent.low); p++) {
+        BlockState *state = &flow->states[p];
+        if (sure) {
+            state->full = true;
+            continue;
+        }
+        /* A part is left as it was, or the store runs where the write did not. */
+        if (!state->full && (!whole || sunk || !extent.exact)) need_block(flow, p, inst);
+        if (!state->full && whole && extent.exact && !state->condition) {
+            state->condition = inst->condition;
+            state->loop = inst->loop;
+        }
+    }
+    Store store = {.low = extent.low,
+                   .high = extent.high,
+                   .exact = extent.exact || sunk,
+                   .operand = operand,
+                   .inst = inst,
+                   .point = flow->rewriter->plan->accesses[access].inst,
+                   .condition = outer_condition(flow, inst),
+                   .sunk = sunk};
+    PUSH(&flow->rewriter->scratch, flow->stores, flow->nstores, flow->store_capacity, store);
+}
+
+static void flow_access(Flow *flow, uint32_t access) {
+    const PlanAccess *plan_access = &flow->rewriter->plan->accesses[access];
+    const Inst *inst = &flow->rewriter->from->insts[plan_access->inst];
+    for (uint32_t o = inst->accumulate ? 0 : inst->ndst; o < inst->ndst + inst->nsrc; o++)
+        if (inst->operands[o].tensor == flow->segment->tensor)
+            flow_read(flow, inst, &inst->operands[o]);
+    for (uint32_t o = 0; o < inst->ndst; o++)
+        if (inst->operands[o].tensor == flow->segment->tensor)
+            flow_write(flow, inst, &inst->operands[o], access);
+}
+
+/* Of two stores of the same blocks in one segment the later serves for both: nothing reads the home
+ * between them. Looks at the next few stores only, so that the cost stays linear. */
+static void drop_superseded(Flow *flow) {
+    enum { LOOKED_AT = 32 };
+    for (size_t i = 0; i < flow->nstores; i++)
+        for (size_t j = i + 1; j < flow->nstores && j <= i + LOOKED_AT; j++) {
+            const Store *later = &flow->stores[j];
+            if (later->exact && later->low <= flow->stores[i].low &&
+                later->high >= flow->stores[i].high &&
+                (!later->condition || condition_equal(later->condition, flow->stores[i].condition)))
+                flow->stores[i].dropped = true;
+        }
+}
+
+/* ---- reloads ---- */
+
+static Operand copy_operand(Segment *segment, int64_t first, int64_t last, Arena *arena) {
+    Affine none = {NULL, 0};
+    return (Operand){.tensor = segment->copy,
+                     .blocks = blocks_between(none, first, last, segment->window.count, arena)};
+}
+
+/* True if some write runs before the segment's reload: else there is nothing to fetch. */
+static bool is_reached(Rewriter *rewriter, const Segment *segment) {
+    const Plan *plan = rewriter->plan;
+    if (segment->first > plan->first[segment->tensor] &&
+        (plan->accesses[segment->first - 1].writes ||
+         rewriter->sources->last_write[segment->first - 1] != UINT32_MAX))
+        return true;
+    for (uint32_t a = segment->first; a < plan->first[segment->tensor + 1]; a++)
+        if (plan->accesses[a].writes && segment->level != NO_LOOP &&
+            loop_common(rewriter->from, plan->accesses[a].loop, segment->level) != NO_LOOP)
+            return true;
+    return false;
+}
+
+/* Reloads blocks at positions [first, last] of the copy, which lie side by side in the original. */
+static void reload_run(Flow *flow, Spot *spot, int64_t first, int64_t last,
+                       const Condition *condition, const Inst *served, uint32_t *homes) {
+    Rewriter *rewriter = flow->rewriter;
+    Segment *segment = flow->segment;
+    const int64_t *offsets = segment->window.offsets;
+    const Tensor *original = &rewriter->from->tensors[segment->tensor];
+    Operand src = {.tensor = home_of(rewriter, segment, homes),
+                   .blocks = blocks_between(segment->window.base, offsets[first], offsets[last],
+                                            original->blocks, rewriter->arena)};
+    Operand dst = copy_operand(segment, first, last, rewriter->arena);
+    insert_at(rewriter, spot, make_dma(rewriter, true, dst, src, condition, served));
+}
+
+static Affine plus(Affine affine, int64_t step, Arena *arena) {
+    Affine minus = affine_constant(arena, -step);
+    return affine_difference(arena, affine, minus);
+}
+
+/* Loads the run again from where a load found it; `source` is that of its first block. */
+static void rematerialise_run(Flow *flow, Spot *spot, int64_t first, int64_t last,
+                              const DramSource *source, const Condition *condition,
+                              const Inst *served) {
+    Rewriter *rewriter = flow->rewriter;
+    const Inst *load = &rewriter->from->insts[rewriter->plan->accesses[source->access].inst];
+    Operand src = {.tensor = rewriter->new_id[source->tensor]};
+    int64_t blocks = rewriter->from->tensors[source->tensor].blocks, start;
+    bool all = affine_is_constant(source->index, rewriter->from, &start) && start == 0 &&
+               last - first + 1 == blocks;
+    if (!source->alike) {
+        src.blocks = inst_src(load)->blocks;
+    } else if (!all) {
+        Blocks *named = NEW(rewriter->arena, Blocks);
+        *named = (Blocks){.kind = first == last ? BLOCKS_ONE : BLOCKS_RANGE, .low = source->index};
+        if (first != last) named->high = plus(source->index, last - first + 1, rewriter->arena);
+        src.blocks = named;
+    }
+    Operand dst = copy_operand(flow->segment, first, last, rewriter->arena);
+    insert_at(rewriter, spot, make_dma(rewriter, true, dst, src, condition, served));
+}
+
+/* True if positions [first, last] are just what the source's load wrote. */
+static bool is_all_of_load(Flow *flow, const DramSource *source, int64_t first, int64_t last) {
+    Rewriter *rewriter = flow->rewriter;
+    const Window *window = &flow->segment->window;
+    const Inst *load = &rewriter->from->insts[rewriter->plan->accesses[source->access].inst];
+    const Operand *one[] = {&load->operands[0]};
+    const Inst *inst[] = {load};
+    Window own = window_make(rewriter->from, window->level, one, inst, 1, &rewriter->scratch);
+    return !own.loose && affine_equal(own.base, window->base) && own.count == last - first + 1 &&
+           own.offsets[0] == window->offsets[first] &&
+           own.offsets[own.count - 1] == window->offsets[last];
+}
+
+/* The longest run of needed blocks from `first` on that lie side by side in the original and, where
+ * `source` tells of the first, in the same dram tensor behind it. Returns its last position. */
+static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *source,
+                       bool *has_source) {
+    Rewriter *rewriter = flow->rewriter;
+    const Segment *segment = flow->segment;
+    const Window *window = &segment->window;
+    *has_source = rewriter->remat && !segment->at_entry &&
+                  source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
+                              window, window->offsets[first], point, rewriter->arena, source);
+    int64_t last = first;
+    while (last + 1 < window->count && flow->needs[last + 1] &&
+           window->offsets[last + 1] == window->offsets[last] + 1) {
+        DramSource next;
+        bool found = rewriter->remat &&
+                     source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
+                                 window, window->offsets[last + 1], point, rewriter->arena, &next);
+        if (found != *has_source) break;
+        if (found &&
+            (next.tensor != source->tensor ||
+             !affine_equal(next.index, plus(source->index, last + 1 - first, rewriter->arena))))
+            break;
+        last++;
+    }
+    if (*has_source && !source->alike && !is_all_of_load(flow, source, first, last))
+        *has_source = false;
+    return last;
+}
+
+/* A single access whose operands cannot be told apart fetches for each operand what that names. */
+static void reload_operands(Flow *flow, Spot *spot, uint32_t *homes) {
+    Rewriter *rewriter = flow->rewriter;
+    Segment *segment = flow->segment;
+    const Inst *inst = &rewriter->from->insts[rewriter->plan->accesses[segment->first].inst];
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+        const Operand *operand = &inst->operands[o];
+        bool reads =
+            o >= inst->ndst || inst->accumulate || !operand_is_whole(rewriter->from, operand);
+        if (operand->tensor != segment->tensor || !reads) continue;
+        Operand src = {.tensor = home_of(rewriter, segment, homes), .blocks = operand->blocks};
+        Operand dst = {
+            .tensor = segment->copy,
+            .blocks = window_blocks(rewriter->from, &segment->window, operand, rewriter->arena)};
+        insert_at(rewriter, spot, make_dma(rewriter, true, dst, src, inst->condition, inst));
+    }
+}
+
+static void insert_reloads(Flow *flow, uint32_t *homes) {
+    Rewriter *rewriter = flow->rewriter;
+    Segment *segment = flow->segment;
+    if (!flow->any_need || segment->at_entry || !is_reached(rewriter, segment)) return;
+    uint32_t inst = rewriter->plan->accesses[segment->first].inst;
+    Spot *spot = spot_before(rewriter, segment, inst);
+    if (segment->window.loose && segment->end == segment->first + 1 &&
+        is_direct(flow, &rewriter->from->insts[inst])) {
+        reload_operands(flow, spot, homes);
+        return;
+    }
+    uint32_t below = loop_below(rewriter->from, rewriter->from->insts[inst].loop, segment->level);
+    uint32_t point = below == NO_LOOP ? inst : rewriter->from->loops[below].first;
+    const Condition *condition = flow->unconditional ? NULL : flow->first_needing->condition;
+    for (int64_t p = 0; p < segment->window.count; p++) {
+        if (!flow->needs[p]) continue;
+        DramSource source;
+        bool has_source;
+        int64_t last = run_end(flow, p, point, &source, &has_source);
+        if (has_source)
+            rematerialise_run(flow, spot, p, last, &source, condition, flow->first_needing);
+        else
+            reload_run(flow, spot, p, last, condition, flow->first_needing, homes);
+        p = last;
+    }
+}
+
+static void insert_stores(Flow *flow, uint32_t *homes) {
+    Rewriter *rewriter = flow->rewriter;
+    Segment *segment = flow->segment;
+    for (size_t i = 0; i < flow->nstores; i++) {
+        const Store *store = &flow->stores[i];
+        if (store->dropped) continue;
+        Operand dst = {.tensor = home_of(rewriter, segment, homes)},
+                src = {.tensor = segment->copy};
+        if (store->sunk) {
+            int64_t first = window_position(&segment->window, store->low);
+            int64_t last = first + (store->high - store->low);
+            src = copy_operand(segment, first, last, rewriter->arena);
+            dst.blocks =
+                blocks_between(segment->window.base, store->low, store->high,
+                               rewriter->from->tensors[segment->tensor].blocks, rewriter->arena);
+        } else {
+            src.blocks =
+                window_blocks(rewriter->from, &segment->window, store->operand, rewriter->arena);
+            dst.blocks = store->operand->blocks;
+        }
+        insert_at(rewriter, spot_after(rewriter, segment, store->point),
+                  make_dma(rewriter, false, dst, src, store->condition, store->inst));
+    }
+}
+
+/* The value of an `input` goes home at entry, all of it. */
+static void insert_entry_store(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
+    Operand dst = {.tensor = home_of(rewriter, segment, homes)}, src = {.tensor = segment->copy};
+    insert_at(rewriter, &rewriter->start, make_dma(rewriter, false, dst, src, NULL, NULL));
+}
+
+/* ---- segments ---- */
+
+static Operand *own_operands(Rewriter *rewriter, uint32_t inst) {
+    const Inst *original = &rewriter->from->insts[inst];
+    uint32_t count = original->ndst + original->nsrc;
+    if (!rewriter->operands[inst]) {
+        rewriter->operands[inst] = RAW_ARRAY(rewriter->arena, Operand, count);
+        for (uint32_t o = 0; o < count; o++) {
+            rewriter->operands[inst][o] = original->operands[o];
+            rewriter->operands[inst][o].tensor = UINT32_MAX; /* not decided yet */
+        }
+    }
+    return rewriter->operands[inst];
+}
+
+static void rewrite_operands(Rewriter *rewriter, Segment *segment, uint32_t access) {
+    uint32_t point = rewriter->plan->accesses[access].inst;
+    const Inst *inst = &rewriter->from->insts[point];
+    Operand *operands = own_operands(rewriter, point);
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+        if (inst->operands[o].tensor != segment->tensor) continue;
+        operands[o].tensor = segment->copy;
+        if (!segment->at_entry)
+            operands[o].blocks = window_blocks(rewriter->from, &segment->window, &inst->operands[o],
+                                               rewriter->arena);
+    }
+}
+
+static uint32_t segment_level(const Plan *plan, uint32_t tensor, uint32_t first, uint32_t end) {
+    uint32_t level = plan->accesses[first].loop;
+    for (uint32_t a = first + 1; a < end; a++)
+        level = loop_common(plan->func, level, plan->accesses[a].loop);
+    while (level != NO_LOOP && !plan_loop(plan, tensor, level)->cut)
+        level = plan->func->loops[level].parent;
+    return level;
+}
+
+static Window segment_window(Rewriter *rewriter, const Segment *segment) {
+    const Func *func = rewriter->from;
+    const Operand **operands = NULL;
+    const Inst **insts = NULL;
+    size_t count = 0, capacity = 0, ninsts = 0, inst_capacity = 0;
+    if (segment->at_entry) return window_whole(func, segment->tensor, rewriter->arena);
+    for (uint32_t a = segment->first; a < segment->end; a++) {
+        const Inst *inst = &func->insts[rewriter->plan->accesses[a].inst];
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+            if (inst->operands[o].tensor != segment->tensor) continue;
+            PUSH(&rewriter->scratch, operands, count, capacity, &inst->operands[o]);
+            PUSH(&rewriter->scratch, insts, ninsts, inst_capacity, inst);
+        }
+    }
+    return window_make(func, segment->level, operands, insts, (uint32_t)count, rewriter->arena);
+}
+
+static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
+    const Tensor *original = &rewriter->from->tensors[segment->tensor];
+    segment->window = segment_window(rewriter, segment);
+    if (segment->at_entry) {
+        segment->copy = rewriter->new_id[segment->tensor];
+    } else {
+        segment->copy =
+            add_tensor(rewriter, added_tensor(original, SPACE_SB, segment->window.count),
+                       segment->tensor, ROLE_COPY);
+        rewriter->out->first_access[segment->copy] = segment->first;
+        rewriter->out->end_access[segment->copy] = segment->end;
+    }
+    size_t count = (size_t)segment->window.count;
+    Flow flow = {.rewriter = rewriter,
+                 .segment = segment,
+                 .states = NEW_ARRAY(&rewriter->scratch, BlockState, count),
+                 .needs = NEW_ARRAY(&rewriter->scratch, bool, count)};
+    for (size_t p = 0; segment->at_entry && p < count; p++)
+        flow.states[p].full = true;
+    if (segment->at_entry) insert_entry_store(rewriter, segment, homes);
+    for (uint32_t a = segment->first + segment->at_entry; a < segment->end; a++) {
+        rewrite_operands(rewriter, segment, a);
+        flow_access(&flow, a);
+    }
+    drop_superseded(&flow);
+    insert_reloads(&flow, homes);
+    insert_stores(&flow, homes);
+}
+
+static void rewrite_tensor(Rewriter *rewriter, uint32_t tensor, uint32_t *homes) {
+    const Plan *plan = rewriter->plan;
+    uint32_t end = plan->first[tensor + 1];
+    for (uint32_t a = plan->first[tensor]; a < end;) {
+        Segment segment = {.tensor = tensor, .first = a, .end = a + 1};
+        while (segment.end < end && !plan->accesses[segment.end].cut)
+            segment.end++;
+        segment.at_entry = plan->accesses[a].inst == ENTRY;
+        segment.level = segment_level(plan, tensor, segment.first, segment.end);
+        rewrite_segment(rewriter, &segment, homes);
+        a = segment.end;
+    }
+}
+
+/* ---- the new function ---- */
+
+static void emit_inst(Rewriter *rewriter, Inst inst, uint32_t origin) {
+    uint32_t id = build_inst(&rewriter->build, inst);
+    size_t count = id;
+    PUSH(rewriter->arena, rewriter->out->origin_inst, count, rewriter->inst_capacity, origin);
+}
+
+static void emit_spot(Rewriter *rewriter, const Spot *spot) {
+    for (uint32_t i = spot->head; i != UINT32_MAX; i = rewriter->insertions[i].next)
+        emit_inst(rewriter, rewriter->insertions[i].inst, INSERTED);
+}
+
+/* Operands that no spilled tensor owns get their new ids. */
+static void emit_original(Rewriter *rewriter, uint32_t point) {
+    Inst inst = rewriter->from->insts[point];
+    uint32_t count = inst.ndst + inst.nsrc;
+    Operand *operands = own_operands(rewriter, point);
+    for (uint32_t o = 0; o < count; o++)
+        if (operands[o].tensor == UINT32_MAX)
+            operands[o].tensor = rewriter->new_id[inst.operands[o].tensor];
+    inst.operands = operands;
+    emit_inst(rewriter, inst, point);
+}
+
+static void emit_all(Rewriter *rewriter) {
+    emit_spot(rewriter, &rewriter->start);
+    for (Walk walk = walk_begin(rewriter->from); walk_next(&walk);) {
+        const Loop *loop = &rewriter->from->loops[walk.event == WALK_INST ? 0 : walk.loop];
+        switch (walk.event) {
+        case WALK_INST:
+            emit_spot(rewriter, &rewriter->before_inst[walk.inst]);
+            emit_original(rewriter, walk.inst);
+            emit_spot(rewriter, &rewriter->after_inst[walk.inst]);
+            break;
+        case WALK_OPEN:
+            emit_spot(rewriter, &rewriter->before_loop[walk.loop]);
+            build_loop(&rewriter->build, loop->name, loop->low, loop->high, loop->span);
+            break;
+        case WALK_CLOSE:
+            build_end_loop(&rewriter->build);
+            emit_spot(rewriter, &rewriter->after_loop[walk.loop]);
+            break;
+        }
+    }
+}
+
+static Spot *empty_spots(Arena *arena, uint32_t count) {
+    Spot *spots = RAW_ARRAY(arena, Spot, count);
+    for (uint32_t i = 0; i < count; i++)
+        spots[i] = (Spot){UINT32_MAX, UINT32_MAX};
+    return spots;
+}
+
+/* Declares what is not spilled, and spilled inputs, whose value comes in where they stand. */
+static void keep_tensors(Rewriter *rewriter) {
+    const Func *from = rewriter->from;
+    rewriter->new_id = RAW_ARRAY(&rewriter->scratch, uint32_t, from->ntensors);
+    for (uint32_t t = 0; t < from->ntensors; t++) {
+        bool kept = !rewriter->plan->spilled[t] || from->tensors[t].input;
+        rewriter->new_id[t] =
+            kept ? add_tensor(rewriter, from->tensors[t], t, ROLE_KEPT) : UINT32_MAX;
+    }
+}
+
+/* ---- removing what is not needed ---- */
+
+/* Keeps the instructions where keep[p] is set, and of the added tensors those that are still named.
+ */
+static void keep_only(Rewritten *out, const bool *keep, Arena *arena) {
+    const Func *from = out->func;
+    Builder build;
+    build_begin(&build, arena, from->name, from->meta, from->span);
+    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, from->ntensors);
+    bool *named = NEW_ARRAY(arena, bool, from->ntensors);
+    for (uint32_t i = 0; i < from->ninsts; i++)
+        for (uint32_t o = 0; keep[i] && o < from->insts[i].ndst + from->insts[i].nsrc; o++)
+            named[from->insts[i].operands[o].tensor] = true;
+    for (uint32_t t = 0; t < from->ntensors; t++) {
+        if (out->role[t] != ROLE_KEPT && !named[t]) continue;
+        new_id[t] = build_tensor(&build, from->tensors[t]);
+        out->origin[new_id[t]] = out->origin[t];
+        out->role[new_id[t]] = out->role[t];
+        out->first_access[new_id[t]] = out->first_access[t];
+        out->end_access[new_id[t]] = out->end_access[t];
+    }
+    for (Walk walk = walk_begin(from); walk_next(&walk);) {
+        if (walk.event == WALK_CLOSE) build_end_loop(&build);
+        if (walk.event == WALK_OPEN) {
+            const Loop *loop = &from->loops[walk.loop];
+            build_loop(&build, loop->name, loop->low, loop->high, loop->span);
+        }
+        if (walk.event != WALK_INST || !keep[walk.inst]) continue;
+        const Inst *inst = &from->insts[walk.inst];
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+            /* The operands were made by this rewrite and belong to it. */
+            Operand *operand = (Operand *)(uintptr_t)&inst->operands[o];
+            operand->tensor = new_id[operand->tensor];
+        }
+        out->origin_inst[build_inst(&build, *inst)] = out->origin_inst[walk.inst];
+    }
+    out->func = build_finish(&build);
+}
+
+/* Which instructions stay when writes to tensors of `role` must be needed: stores into homes, or
+ * loads into copies. Returns how many go. */
+static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool *keep,
+                              Arena *scratch) {
+    const Func *func = out->func;
+    bool *wanted = NEW_ARRAY(scratch, bool, func->ntensors);
+    bool *needed = NEW_ARRAY(scratch, bool, func->ninsts);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        wanted[t] = out->role[t] == role;
+    live_range_of(func, scratch, wanted, needed);
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
+        keep[i] = !judged || needed[i];
+        gone += !keep[i];
+    }
+    return gone;
+}
+
+static void remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
+    Rewritten *out = rewriter->out;
+    bool *keep = NEW_ARRAY(&rewriter->scratch, bool, out->func->ninsts);
+    uint32_t gone = find_needless(out, role, kind, keep, &rewriter->scratch);
+    if (gone == 0) return;
+    out->removed += gone;
+    keep_only(out, keep, rewriter->arena);
+}
+
+Rewritten rewrite(const Plan *plan, const Sources *sources, bool remat, Arena *arena) {
+    const Func *from = plan->func;
+    Rewritten out = {0};
+    Rewriter rewriter = {.plan = plan,
+                         .sources = sources,
+                         .from = from,
+                         .remat = remat,
+                         .arena = arena,
+                         .start = {UINT32_MAX, UINT32_MAX},
+                         .out = &out};
+    arena_init(&rewriter.scratch);
+    build_begin(&rewriter.build, arena, from->name, from->meta, from->span);
+    keep_tensors(&rewriter);
+    rewriter.operands = NEW_ARRAY(&rewriter.scratch, Operand *, from->ninsts);
+    rewriter.before_inst = empty_spots(&rewriter.scratch, from->ninsts);
+    rewriter.after_inst = empty_spots(&rewriter.scratch, from->ninsts);
+    rewriter.before_loop = empty_spots(&rewriter.scratch, from->nloops);
+    rewriter.after_loop = empty_spots(&rewriter.scratch, from->nloops);
+    uint32_t *homes = RAW_ARRAY(&rewriter.scratch, uint32_t, from->ntensors);
+    memset(homes, 0xFF, from->ntensors * sizeof *homes);
+    for (uint32_t t = 0; t < from->ntensors; t++)
+        if (plan->spilled[t]) rewrite_tensor(&rewriter, t, homes);
+    emit_all(&rewriter);
+    out.func = build_finish(&rewriter.build);
+    remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
+    remove_needless(&rewriter, ROLE_COPY, OP_LOAD);
+    arena_free(&rewriter.scratch);
+    return out;
+}

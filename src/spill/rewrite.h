@@ -1,0 +1,35 @@
+/* Spill code: the function with a plan carried out. */
+#ifndef SPILL_REWRITE_H
+#define SPILL_REWRITE_H
+
+#include "spill/plan.h"
+#include "spill/source.h"
+
+typedef enum {
+    ROLE_KEPT, /* a tensor of the input */
+    ROLE_HOME, /* the DRAM home of a spilled one */
+    ROLE_COPY  /* a working copy */
+} Role;
+
+enum { INSERTED = UINT32_MAX };
+
+typedef struct {
+    Func *func;
+    uint32_t *origin; /* [ntensors] the tensor of the plan's function that it is or stands for */
+    uint8_t *role;    /* [ntensors] Role */
+    uint32_t
+        *first_access;    /* [ntensors] of copies: the plan's accesses [first_access, end_access) */
+    uint32_t *end_access; /* that one serves */
+    uint32_t *origin_inst; /* [ninsts] instruction of the plan's function, or INSERTED */
+    uint32_t removed;      /* inserted DMAs that were found to be needless, and loads dropped */
+} Rewritten;
+
+/* Requires a closed plan. Makes the function in which each spilled tensor has a home in DRAM,
+ * working copies, stores and reloads; then removes stores that no reload needs and loads that no
+ * read needs. New tensors have no names yet (legalize() gives them) and no place. The plan's
+ * function is left as it is; what is not spilled is shared with it. With `remat`, values are loaded
+ * again from where a load found them instead. O(operands + accesses of spilled tensors times their
+ * blocks). */
+Rewritten rewrite(const Plan *plan, const Sources *sources, bool remat, Arena *arena);
+
+#endif

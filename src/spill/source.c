@@ -1,0 +1,248 @@
+#include "spill/source.h"
+
+#include "support/checked.h"
+
+enum { MOST_SCANNED = 256 };
+
+static void fill_dram_writes(Sources *sources, const Func *func, Arena *arena) {
+    sources->first = NEW_ARRAY(arena, uint32_t, (size_t)func->ntensors + 2);
+    uint32_t *next = sources->first + 1;
+    for (int fill = 0; fill < 2; fill++) {
+        for (uint32_t i = 0; i < func->ninsts; i++)
+            for (uint32_t o = 0; o < func->insts[i].ndst; o++) {
+                uint32_t t = func->insts[i].operands[o].tensor;
+                if (func->tensors[t].space != SPACE_DRAM) continue;
+                if (fill)
+                    sources->writes[next[t]++] = i;
+                else
+                    next[t + 1]++;
+            }
+        if (fill) return;
+        for (uint32_t t = 0; t < func->ntensors; t++)
+            next[t + 1] += next[t];
+        sources->writes = RAW_ARRAY(arena, uint32_t, next[func->ntensors]);
+    }
+}
+
+Sources sources_make(const Plan *plan, Arena *arena) {
+    const Func *func = plan->func;
+    uint32_t count = plan->first[func->ntensors];
+    Sources sources = {.func = func,
+                       .last_write = RAW_ARRAY(arena, uint32_t, count),
+                       .next_write = RAW_ARRAY(arena, uint32_t, count)};
+    fill_dram_writes(&sources, func, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        uint32_t write = UINT32_MAX;
+        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
+            sources.last_write[a] = write;
+            if (plan->accesses[a].writes) write = a;
+        }
+        write = UINT32_MAX;
+        for (uint32_t a = plan->first[t + 1]; a-- > plan->first[t];) {
+            sources.next_write[a] = write;
+            if (plan->accesses[a].writes) write = a;
+        }
+    }
+    return sources;
+}
+
+/* True if an instruction in [from, end) writes the tensor. O(log writes). */
+static bool written_between(const Sources *sources, uint32_t tensor, uint32_t from, uint32_t end) {
+    uint32_t low = sources->first[tensor], high = sources->first[tensor + 1];
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (sources->writes[middle] < from)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < sources->first[tensor + 1] && sources->writes[low] < end;
+}
+
+static int64_t dram_end(const Tensor *tensor) {
+    int64_t bytes =
+        saturating_mul(tensor->blocks, saturating_mul(tensor->partitions, tensor->bytes));
+    return saturating_add(tensor->offset, bytes);
+}
+
+/* The same for the tensor and all whose place in DRAM overlaps its own. */
+static bool source_changes(const Sources *sources, uint32_t tensor, uint32_t from, uint32_t end) {
+    const Func *func = sources->func;
+    if (written_between(sources, tensor, from, end)) return true;
+    const Tensor *own = &func->tensors[tensor];
+    if (own->offset < 0) return false;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *other = &func->tensors[t];
+        if (t == tensor || other->space != SPACE_DRAM || other->offset < 0) continue;
+        if (other->offset < dram_end(own) && own->offset < dram_end(other) &&
+            written_between(sources, t, from, end))
+            return true;
+    }
+    return false;
+}
+
+typedef enum { APART, COVERS, MAY_TOUCH } Hit;
+
+/* How a write's destination meets the block at `offset` of the window. */
+static Hit hit_of(const Func *func, const Window *window, const Operand *operand, int64_t offset,
+                  Arena *arena) {
+    if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL) return COVERS;
+    const Operand *one[] = {operand};
+    Inst anywhere = {0};
+    const Inst *inst[] = {&anywhere};
+    Window own = window_make(func, window->level, one, inst, 1, arena);
+    if (own.loose || !affine_equal(own.base, window->base)) {
+        BlockSpan span = operand_blocks(func, operand);
+        bool constant = window->base.count == 0 && window->level == NO_LOOP;
+        return constant && (offset < span.first || offset > span.last) ? APART : MAY_TOUCH;
+    }
+    if (offset < own.offsets[0] || offset > own.offsets[own.count - 1]) return APART;
+    return window_extent(func, &own, operand).exact ? COVERS : MAY_TOUCH;
+}
+
+static Hit access_hit(const Plan *plan, uint32_t tensor, uint32_t access, const Window *window,
+                      int64_t offset, Arena *arena, const Operand **found) {
+    if (plan->accesses[access].inst == ENTRY) return COVERS;
+    const Inst *inst = &plan->func->insts[plan->accesses[access].inst];
+    Hit worst = APART;
+    for (uint32_t o = 0; o < inst->ndst; o++) {
+        if (inst->operands[o].tensor != tensor) continue;
+        Hit hit = hit_of(plan->func, window, &inst->operands[o], offset, arena);
+        if (hit == APART) continue;
+        worst = worst == APART ? hit : MAY_TOUCH;
+        *found = &inst->operands[o];
+    }
+    return worst;
+}
+
+/* True if every iteration of the loops that the index runs over writes a block of its own, these
+ * being all blocks from the least to the largest, and nothing else of the tensor in them is
+ * written. */
+static bool fills_in_loop(const Plan *plan, uint32_t tensor, uint32_t access, uint32_t outermost,
+                          Affine index) {
+    const Func *func = plan->func;
+    const Loop *loop = &func->loops[outermost];
+    int64_t step = affine_coefficient(index, outermost);
+    if ((step != 1 && step != -1) || plan->accesses[access].loop != outermost) return false;
+    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++) {
+        const PlanAccess *other = &plan->accesses[a];
+        if (a != access && other->writes && other->inst != ENTRY && other->inst >= loop->first &&
+            other->inst < loop->end)
+            return false;
+    }
+    return true;
+}
+
+/* The outermost loop around `loop` that does not lie around `level`, or NO_LOOP. */
+static uint32_t outermost_apart(const Func *func, uint32_t loop, uint32_t level) {
+    uint32_t common = loop_common(func, loop, level), apart = NO_LOOP;
+    for (; loop != common; loop = func->loops[loop].parent)
+        apart = loop;
+    return apart;
+}
+
+/* The write that reaches the reload linearly, or UINT32_MAX. */
+static uint32_t reaching_write(const Plan *plan, const Sources *sources, uint32_t tensor,
+                               uint32_t access, const Window *window, int64_t offset, Arena *arena,
+                               const Operand **dst, Hit *hit) {
+    uint32_t write = sources->last_write[access];
+    for (int scanned = 0; write != UINT32_MAX && scanned < MOST_SCANNED; scanned++) {
+        *hit = access_hit(plan, tensor, write, window, offset, arena, dst);
+        if (*hit != APART) return write;
+        write = sources->last_write[write];
+    }
+    return UINT32_MAX;
+}
+
+/* True if a write behind the reload, before instruction `end`, may touch the block. */
+static bool written_behind(const Plan *plan, const Sources *sources, uint32_t tensor,
+                           uint32_t access, const Window *window, int64_t offset, uint32_t end,
+                           Arena *arena) {
+    uint32_t write = plan->accesses[access].writes ? access : sources->next_write[access];
+    for (int scanned = 0; write != UINT32_MAX && plan->accesses[write].inst < end; scanned++) {
+        const Operand *dst;
+        if (scanned == MOST_SCANNED ||
+            access_hit(plan, tensor, write, window, offset, arena, &dst) != APART)
+            return true;
+        write = sources->next_write[write];
+    }
+    return false;
+}
+
+static bool same_shape(const Tensor *a, const Tensor *b) {
+    return a->partitions == b->partitions && a->bytes == b->bytes && a->dtype == b->dtype;
+}
+
+/* True if both operands name the same number of blocks, known to be so. */
+static bool names_as_many(const Func *func, const Operand *a, const Operand *b, Arena *arena) {
+    const Operand *both[] = {a, b};
+    int64_t count[2] = {1, 1};
+    for (int i = 0; i < 2; i++) {
+        const Blocks *blocks = both[i]->blocks;
+        if (!blocks || blocks->kind == BLOCKS_ALL)
+            count[i] = func->tensors[both[i]->tensor].blocks;
+        else if (blocks->kind == BLOCKS_RANGE &&
+                 !affine_is_constant(affine_difference(arena, blocks->high, blocks->low), func,
+                                     &count[i]))
+            return false;
+    }
+    return count[0] == count[1];
+}
+
+static Affine low_index(const Operand *operand, Arena *arena) {
+    if (operand->blocks && operand->blocks->kind != BLOCKS_ALL) return operand->blocks->low;
+    return affine_constant(arena, 0);
+}
+
+/* source block = source index - destination index + (base + offset), if all that names loops around
+ * the reload only. */
+static bool map_block(const Func *func, const Window *window, int64_t offset, const Operand *dst,
+                      const Operand *src, Arena *arena, Affine *index) {
+    Affine shift = affine_difference(arena, low_index(src, arena), low_index(dst, arena));
+    Term *negated = NEW_ARRAY(arena, Term, (size_t)window->base.count + 1);
+    for (uint32_t i = 0; i < window->base.count; i++)
+        negated[i] = (Term){-window->base.terms[i].coefficient, window->base.terms[i].loop};
+    negated[window->base.count] = (Term){-offset, NO_LOOP};
+    *index = affine_difference(arena, shift, (Affine){negated, window->base.count + 1});
+    for (uint32_t i = 0; i < index->count; i++) {
+        uint32_t loop = index->terms[i].loop;
+        if (loop != NO_LOOP &&
+            (window->level == NO_LOOP || !loop_encloses(func, loop, window->level)))
+            return false;
+    }
+    Range range = affine_range(*index, func, NULL);
+    return range.low >= 0 && range.high < func->tensors[src->tensor].blocks;
+}
+
+bool source_find(const Plan *plan, const Sources *sources, uint32_t tensor, uint32_t access,
+                 const Window *window, int64_t offset, uint32_t point, Arena *arena,
+                 DramSource *source) {
+    const Func *func = plan->func;
+    const Operand *dst = NULL;
+    Hit hit;
+    if (window->loose) return false;
+    uint32_t write =
+        reaching_write(plan, sources, tensor, access, window, offset, arena, &dst, &hit);
+    if (write == UINT32_MAX || plan->accesses[write].inst == ENTRY) return false;
+    uint32_t load = plan->accesses[write].inst;
+    const Inst *inst = &func->insts[load];
+    const Operand *src = inst_src(inst);
+    if (inst->kind != OP_LOAD || inst->accumulate || inst->condition || src->region || dst->region)
+        return false;
+    uint32_t apart = outermost_apart(func, inst->loop, window->level);
+    if (hit == MAY_TOUCH && (apart == NO_LOOP || !dst->blocks || dst->blocks->kind != BLOCKS_ONE ||
+                             !fills_in_loop(plan, tensor, write, apart, dst->blocks->low)))
+        return false;
+    uint32_t around = outermost_apart(func, window->level, inst->loop);
+    uint32_t end = around == NO_LOOP ? point : func->loops[around].end;
+    uint32_t begin = apart == NO_LOOP ? load + 1 : func->loops[apart].first;
+    if (source_changes(sources, src->tensor, begin, end)) return false;
+    if (around != NO_LOOP &&
+        written_behind(plan, sources, tensor, access, window, offset, end, arena))
+        return false;
+    *source = (DramSource){.access = write, .tensor = src->tensor, .same_form = apart == NO_LOOP};
+    if (!map_block(func, window, offset, dst, src, arena, &source->index)) return false;
+    source->alike = same_shape(&func->tensors[tensor], &func->tensors[src->tensor]) &&
+                    names_as_many(func, dst, src, arena);
+    return source->alike || source->same_form;
+}

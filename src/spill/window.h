@@ -1,0 +1,46 @@
+/* Which blocks of a spilled tensor a working copy holds, and how operands find them in it. */
+#ifndef SPILL_WINDOW_H
+#define SPILL_WINDOW_H
+
+#include "ir/ir.h"
+
+/* Blocks base + offsets[0], base + offsets[1], ... of the original, as blocks 0, 1, ... of the
+ * copy. */
+typedef struct {
+    uint32_t level;   /* loop in whose body the copy lives, NO_LOOP for the function */
+    Affine base;      /* terms over `level` and the loops around it, no constant; count 0: none */
+    int64_t *offsets; /* [count] ascending */
+    int64_t count;
+    bool loose; /* operands' indices could not be told apart: the copy holds all that they can
+                   name, and each names its blocks itself */
+} Window;
+
+/* Blocks that one operand names in a window, by offset, ends included. */
+typedef struct {
+    int64_t low, high;
+    bool exact; /* it names just these on every run; else some of them */
+} Extent;
+
+/* The window that serves all `operands` (of one tensor, [count]), each standing at insts[i], for a
+ * copy that lives in `level`. O(count plus blocks). */
+Window window_make(const Func *func, uint32_t level, const Operand *const *operands,
+                   const Inst *const *insts, uint32_t count, Arena *arena);
+
+/* The window of the whole tensor. */
+Window window_whole(const Func *func, uint32_t tensor, Arena *arena);
+
+/* What the operand names in it. Loose: everything. */
+Extent window_extent(const Func *func, const Window *window, const Operand *operand);
+
+/* The operand's blocks in the copy: NULL where it names all of it. */
+const Blocks *window_blocks(const Func *func, const Window *window, const Operand *operand,
+                            Arena *arena);
+
+/* Position in the copy of a block at `offset`, which it holds. O(log count). */
+int64_t window_position(const Window *window, int64_t offset);
+
+/* Blocks [low, high] as an operand's index, relative to `base`; NULL where they are all `blocks`
+ * of the tensor. */
+const Blocks *blocks_between(Affine base, int64_t low, int64_t high, int64_t blocks, Arena *arena);
+
+#endif
