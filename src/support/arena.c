@@ -85,7 +85,7 @@ static size_t padded_size(size_t count, size_t size) {
 
 void *arena_raw(Arena *arena, size_t count, size_t size) {
     size_t bytes = padded_size(count, size);
-    if (bytes > (size_t)(arena->end - arena->next)) add_chunk(arena, bytes);
+    if (!arena->next || bytes > (size_t)(arena->end - arena->next)) add_chunk(arena, bytes);
     void *result = arena->next;
     arena->next += bytes;
     return result;
