@@ -234,34 +234,53 @@ static bool raise_floor(Search *s, uint32_t cell, uint32_t y) {
     return true;
 }
 
+/* Sorts the members of a cell by their lowest places; what is dead or placed ends up last. The
+ * lists are nearly sorted already. Returns how many are left. */
+static uint32_t sort_members(Search *s, uint32_t cell) {
+    uint32_t *members = s->member_list + s->cell_members[cell];
+    uint32_t count = s->cell_members[cell + 1] - s->cell_members[cell];
+    for (uint32_t i = 1; i < count; i++) {
+        uint32_t o = members[i], y = s->lowest[o], k = i;
+        for (; k && s->lowest[members[k - 1]] > y; k--)
+            members[k] = members[k - 1];
+        members[k] = o;
+        s->work += i - k;
+    }
+    while (count && s->lowest[members[count - 1]] == DEAD)
+        count--;
+    return count;
+}
+
 /* What stands next in a cell: raises its floor, and those that cannot be next above one that can. */
 static bool tighten(Search *s, uint32_t cell) {
-    uint32_t from = s->cell_members[cell], to = s->cell_members[cell + 1];
-    uint32_t least = DEAD;
-    s->work += 2 * (to - from) + 1;
-    for (uint32_t k = from; k < to; k++) {
-        uint32_t y = s->lowest[s->member_list[k]];
-        if (y < least) least = y;
-    }
-    uint32_t floor = least == DEAD ? s->part.capacity : least;
+    const uint32_t *members = s->member_list + s->cell_members[cell];
+    uint32_t count = sort_members(s, cell);
+    s->work += s->cell_members[cell + 1] - s->cell_members[cell] + 1;
+    uint32_t floor = count ? s->lowest[members[0]] : s->part.capacity;
     if (floor > s->floor[cell] && !raise_floor(s, cell, floor)) return false;
-    if (least == DEAD) return true;
-    uint64_t limit = s->floor[cell] + (uint64_t)waste_left(s, cell);
-    uint64_t next = UINT64_MAX;
-    bool some = false;
-    for (uint32_t k = from; k < to; k++) {
-        uint32_t o = s->member_list[k];
-        uint32_t y = s->lowest[o];
-        if (y == DEAD) continue;
-        if (y > limit)
-            some = true;
-        else if (y + (uint64_t)s->height[o] < next)
+    if (!count) return true;
+    floor = s->floor[cell];
+    uint64_t waste = (uint64_t)waste_left(s, cell);
+    uint64_t next = UINT64_MAX, filled = 0, idle = 0;
+    for (uint32_t k = 0; k < count; k++) {
+        uint32_t o = members[k], y = s->lowest[o];
+        if (y > floor + filled + idle) {
+            uint64_t space = (uint64_t)free_between(s, cell, floor, y);
+            if (space > filled + idle) idle = space - filled;
+            if (idle > waste) {
+                s->fail_cell = cell;
+                return false;
+            }
+        }
+        if (y <= floor + waste && y + (uint64_t)s->height[o] < next)
             next = y + (uint64_t)s->height[o];
+        filled += s->height[o];
     }
-    if (!some) return true;
-    for (uint32_t k = from; k < to; k++) {
-        uint32_t o = s->member_list[k];
-        if (s->lowest[o] == DEAD || s->lowest[o] <= limit || s->lowest[o] >= next) continue;
+    if (s->lowest[members[count - 1]] <= floor + waste) return true;
+    for (uint32_t k = count; k-- > 0;) {
+        uint32_t o = members[k];
+        if (s->lowest[o] <= floor + waste) break;
+        if (s->lowest[o] >= next) continue;
         if (!raise(s, o, next > DEAD ? DEAD : next)) return false;
     }
     return true;
@@ -531,9 +550,8 @@ static uint8_t columns_of(const Search *s, uint8_t quadrants) {
 }
 
 static void find_groups(Search *s) {
-    uint8_t own = 0;
     for (uint32_t q = 0; q < 4; q++)
-        if (s->column_of[q] != 255) own |= (uint8_t)(1 << q), s->weight[s->column_of[q]]++;
+        if (s->column_of[q] != 255) s->weight[s->column_of[q]]++;
     static const uint8_t GROUPS[] = {0x1, 0x2, 0x4, 0x8, 0x3, 0xC, 0xF};
     for (uint32_t g = 0; g < MOST_GROUPS; g++) {
         uint8_t columns = columns_of(s, GROUPS[g]);
@@ -541,7 +559,9 @@ static void find_groups(Search *s) {
         for (uint32_t k = 0; k < s->groups; k++)
             had |= s->group[k] == columns;
         if (had) continue;
-        s->group_quadrants[s->groups] = own & GROUPS[g];
+        for (uint32_t q = 0; q < 4; q++)
+            if (s->column_of[q] != 255 && (columns >> s->column_of[q] & 1))
+                s->group_quadrants[s->groups] |= (uint8_t)(1 << q);
         s->group[s->groups++] = columns;
     }
 }
