@@ -1,6 +1,9 @@
 /* The grammar of the `.lf` format. Actions only call text/reader.h; what they build lives in arenas,
  * so nothing is freed when the parser drops a symbol. All lists are left recursive. After an error
- * the parser goes on behind the end of the line, or in the block that the line opens. */
+ * the parser goes on behind the end of the line, or in the block that the line opens.
+ *
+ * Without default reductions a wrong token is seen before anything is done with what stands before
+ * it, and in a canonical table a state's tokens are those that would do: the messages list them. */
 %code requires {
 #include "text/reader.h"
 }
@@ -9,6 +12,7 @@
 %define api.prefix {lf_}
 %define api.location.type {Span}
 %define parse.error custom
+%define lr.type canonical-lr
 %define lr.default-reduction accepting
 %locations
 %parse-param {Reader *reader} {void *scanner}
@@ -158,8 +162,8 @@ nameless_head: LOOP error LBRACE            { yyerrok; if (!begin_nameless_loop(
 unknown_head: error LBRACE                  { yyerrok; if (!begin_block(reader, @1)) YYABORT; } ;
 
 statement:
-    opener sources condition metas          { add_inst(reader, $1, false, @$); }
-  | assignment word sources condition metas { add_inst(reader, $2, $1, @$); }
+    opener sources condition metas          { add_inst(reader, $1, false, @1); }
+  | assignment word sources condition metas { add_inst(reader, $2, $1, @1); }
   ;
 
 assignment:

@@ -5,7 +5,7 @@
 
 #include "support/sort.h"
 
-enum { MOST_ERRORS = 20 };
+enum { MOST_SHOWN = 20 /* errors, and as many warnings */ };
 
 void diag_init(DiagQueue *queue, Arena *arena) {
     *queue = (DiagQueue){.arena = arena};
@@ -81,11 +81,15 @@ static SortKey *in_order(const DiagQueue *queue, Arena *scratch) {
 static const char *const SEVERITY_NAMES[] = {"error", "warning", "note"};
 static const char *const SEVERITY_COLORS[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"};
 
-/* Writes text that came from the input: control characters must not reach a terminal. */
+/* Writes text that came from the input: control characters, U+0080 to U+009F among them, must not
+ * reach a terminal. */
 static void put_clean(Str text, FILE *out) {
     for (uint32_t i = 0; i < text.length; i++) {
         unsigned char c = (unsigned char)text.text[i];
-        putc(c < 0x20 && c != '\t' ? '?' : c == 0x7F ? '?' : c, out);
+        unsigned char next = i + 1 < text.length ? (unsigned char)text.text[i + 1] : 0;
+        bool wide_control = c == 0xC2 && next >= 0x80 && next < 0xA0;
+        putc((c < 0x20 && c != '\t') || c == 0x7F || wide_control ? '?' : c, out);
+        i += wide_control;
     }
 }
 
@@ -138,21 +142,28 @@ static void print_one(const Diag *diag, const Source *source, DiagStyle style, F
     if (diag->has_place && !diag->no_source) print_source_line(place, diag->span, style, out);
 }
 
+/* How many more there were than are shown. */
+static void print_rest(const Source *source, uint32_t count, const char *what, FILE *out) {
+    if (count <= MOST_SHOWN) return;
+    uint32_t more = count - MOST_SHOWN;
+    put_clean(source->name, out);
+    fprintf(out, ": %u more %s%s\n", more, what, more == 1 ? "" : "s");
+}
+
 void diag_print(DiagQueue *queue, const Source *source, DiagStyle style, FILE *out) {
     Arena scratch;
     arena_init(&scratch);
     SortKey *order = in_order(queue, &scratch);
-    uint32_t errors = 0;
+    uint32_t errors = 0, warnings = 0;
     bool shown = false;
     for (size_t i = 0; i < queue->count; i++) {
         const Diag *diag = &queue->items[order[i].id];
-        if (diag->severity == DIAG_ERROR) shown = ++errors <= MOST_ERRORS;
-        if (diag->severity == DIAG_WARNING) shown = !style.quiet;
+        if (diag->severity == DIAG_ERROR) shown = ++errors <= MOST_SHOWN;
+        if (diag->severity == DIAG_WARNING) shown = ++warnings <= MOST_SHOWN && !style.quiet;
         if (shown) print_one(diag, source, style, out);
     }
-    if (errors > MOST_ERRORS)
-        fprintf(out, "%.*s: %u more errors\n", (int)source->name.length, source->name.text,
-                errors - MOST_ERRORS);
+    print_rest(source, errors, "error", out);
+    if (!style.quiet) print_rest(source, warnings, "warning", out);
     queue->count = 0;
     queue->errors = queue->warnings = 0;
     arena_free(&scratch);

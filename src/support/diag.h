@@ -47,7 +47,8 @@ typedef struct {
     bool color; /* ANSI colours */
 } DiagStyle;
 
-/* Prints all in order of place (then of queueing), at most 20 errors and then how many more, as
+/* Prints all in order of place (then of queueing), at most 20 errors and 20 warnings
+ * and then how many more, as
  * `FILE:LINE:COLUMN: error: TEXT`, the source line and a caret line. Empties the queue. */
 void diag_print(DiagQueue *queue, const Source *source, DiagStyle style, FILE *out);
 

@@ -6,11 +6,17 @@
 
 enum { SUGGESTIONS = 20 /* as many errors are shown */ };
 
-/* True if a lexical error on the same line explains why the parser stumbled. */
+/* True if a lexical error explains why the parser stumbled: one on the same line, or one with
+ * nothing but blanks and newlines behind it. */
 static bool follows_lexical_error(const Reader *reader, Span span) {
     if (!reader->has_lexical || reader->lexical.begin > span.begin) return false;
+    const char *text = reader->source->text;
     uint32_t length = span.begin - reader->lexical.begin;
-    return !memchr(reader->source->text + reader->lexical.begin, '\n', length);
+    if (!memchr(text + reader->lexical.begin, '\n', length)) return true;
+    uint32_t at = reader->lexical.end;
+    while (at < span.begin && strchr(" \t\r\n", text[at]))
+        at++;
+    return at >= span.begin;
 }
 
 /* "'a', 'b' or 'c'" */
@@ -25,6 +31,12 @@ static Str join(Arena *arena, const char *const *words, int count) {
     return text;
 }
 
+static bool expects(const char *const *expected, int count, const char *token) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(expected[i], token) == 0) return true;
+    return false;
+}
+
 static void forget_statement(Reader *reader) {
     reader->noperands = reader->nterms = reader->ncompares = reader->nmetas = reader->nvalues = 0;
     reader->bad_index = false;
@@ -37,6 +49,10 @@ void report_syntax(Reader *reader, Span span, const char *found, const char *con
     reader->fault = span.begin;
     if (told) return;
     if (span.begin == reader->source->length) found = "end of file";
+    if (span.begin == reader->source->length && expects(expected, count, "'}'")) {
+        diag_error(reader->diags, span, "found end of file, but a '}' is missing");
+        return;
+    }
     /* Tokens of more than one spelling are shown as they stand. */
     bool varies = *found != '\'' && strncmp(found, "end", 3) != 0 && span.end > span.begin;
     Str shown = str_from(found);

@@ -174,12 +174,13 @@ static void start(Reader *reader, Str name, Span name_span) {
         .name = name, .blocks = 1, .align = GRANULE, .base = -1, .offset = -1, .span = name_span};
     reader->tensor_vague = false;
     reader->attributes = 0;
-    if (reader->has_statement)
-        COMPLAIN(reader, name_span, "declarations must stand before the statements");
+    reader->attribute_fault = false;
 }
 
 void begin_tensor(Reader *reader, Str name, Span name_span, Str type, Span type_span) {
     start(reader, name, name_span);
+    if (reader->has_statement)
+        COMPLAIN(reader, name_span, "declarations must stand before the statements");
     if (!read_type(reader, type, type_span)) make_vague(reader, &reader->tensor);
 }
 
@@ -318,6 +319,7 @@ static void apply(Reader *reader, Attribute attribute, Span name_span) {
 }
 
 void add_attribute(Reader *reader, Str name, Span name_span) {
+    uint32_t errors = reader->diags->errors;
     int found = 0;
     while (found < ATTRIBUTE_COUNT && !str_equal(name, ATTRIBUTES[found]))
         found++;
@@ -326,14 +328,12 @@ void add_attribute(Reader *reader, Str name, Span name_span) {
         COMPLAIN(reader, name_span, "unknown attribute '%.*s'%.*s", STR_ARGS(name), STR_ARGS(hint));
     } else if (reader->attributes & 1u << found) {
         COMPLAIN(reader, name_span, "'%.*s' is given twice", STR_ARGS(name));
-    } else if (!reader->tensor_vague || found <= PIN) {
-        reader->attributes |= 1u << found;
-        Attribute attribute = (Attribute)found;
-        bool known_space = !reader->tensor_vague;
-        if ((!known_space || check_space(reader, attribute, name_span)) &&
-            check_form(reader, attribute, name_span))
-            apply(reader, attribute, name_span);
+    } else if (!reader->tensor_vague && check_space(reader, (Attribute)found, name_span) &&
+               check_form(reader, (Attribute)found, name_span)) {
+        apply(reader, (Attribute)found, name_span);
     }
+    reader->attributes |= found < ATTRIBUTE_COUNT ? 1u << found : 0;
+    reader->attribute_fault |= reader->diags->errors > errors;
     reader->nvalues = 0;
 }
 
@@ -355,7 +355,8 @@ void end_tensor(Reader *reader) {
     Func *func = &reader->builder.func;
     uint32_t first = names_get(&reader->tensors, func->tensors, tensor->name);
     if (first != UINT32_MAX) {
-        if (func->tensors[first].span.end == 0) return; /* told as undeclared before */
+        /* Nothing of it could be read, or it was told of as undeclared. */
+        if (tensor->shape_span.end == 0 || func->tensors[first].span.end == 0) return;
         COMPLAIN(reader, tensor->span, "tensor %.*s is declared twice",
                  STR_ARGS(label_text(&reader->scratch, '%', tensor->name)));
         diag_note(reader->diags, func->tensors[first].span, true, "the first declaration is here");
@@ -367,5 +368,5 @@ void end_tensor(Reader *reader) {
         COMPLAIN(reader, tensor->shape_span,
                  "with this one the sb tensors of the function have %lld blocks; at most %d",
                  (long long)reader->sb_blocks, MOST_BLOCKS);
-    declare_tensor(reader, *tensor, reader->tensor_vague);
+    declare_tensor(reader, *tensor, reader->tensor_vague || reader->attribute_fault);
 }

@@ -69,7 +69,8 @@ typedef struct Reader {
     size_t nmetas, meta_capacity;
     StrMap meta_keys; /* used where there are many */
     Tensor tensor;
-    bool tensor_vague;
+    bool tensor_vague;    /* its shape could not be read */
+    bool attribute_fault; /* one of its attributes could not */
     Span at_span;
     uint32_t attributes; /* bit set of those seen */
     AttributeValue *values;
