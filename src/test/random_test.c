@@ -30,7 +30,7 @@ static void each_feature_is_frequent(void **state) {
         arena_free(&arena);
     }
     for (uint32_t f = 0; f < FEATURE_COUNT; f++) {
-        print_message("%5.1f %% %s\n", 100.0 * counts[f] / SHARE_PROGRAMS,
+        print_message("# %5.1f %% %s\n", 100.0 * counts[f] / SHARE_PROGRAMS,
                       feature_name((Feature)f));
         assert_true(counts[f] * 100 >= LEAST_SHARE * SHARE_PROGRAMS);
     }
