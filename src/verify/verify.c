@@ -1,0 +1,540 @@
+#include "verify/verify.h"
+
+#include <string.h>
+
+#include "verify/intern.h"
+#include "verify/machine.h"
+#include "verify/match.h"
+#include "verify/place.h"
+#include "verify/shorten.h"
+
+enum { STEP_LIMIT = 10 * 1000 * 1000, MOST_FAULTS = 20, TEXT_SIZE = 256 };
+
+/* Formats a Str for "%.*s". */
+#define TEXT(str) (int)(str).length, (str).text
+
+/* An instruction as one side runs it. */
+typedef struct {
+    const Inst *inst; /* NULL: this side has none in this step */
+    uint32_t number;
+    Access *accesses;   /* [ndst + nsrc] */
+    Segments *segments; /* [nsrc], and one more for a destination that is read */
+    size_t capacity;
+} Running;
+
+/* Where a value came from: an instruction of the original, or a tensor that had it on entry. */
+typedef struct {
+    uint32_t inst, tensor; /* of the original; `inst` is NO_INST for a value on entry */
+} Origin;
+
+typedef struct {
+    Arena *arena;
+    DiagQueue *diags;
+    Match match;
+    Storage storage;
+    Machine original, result;
+    Interned interned; /* values of transfers that change the shape */
+    Course *courses;
+    size_t *trip;     /* [nloops] position in the course */
+    int64_t *indices; /* [nloops] */
+    uint32_t loop;    /* innermost one that runs */
+    uint64_t step;    /* instructions run so far */
+    Origin *origins;  /* by value; value 0 is none */
+    size_t norigins, origins_capacity;
+    uint32_t *twin_inst; /* [original->ninsts] the instruction in the result, or NO_INST */
+    Running was, is;
+    struct {
+        uint32_t inst, operand;
+    } told[MOST_FAULTS]; /* operands that a fault was queued for */
+    uint32_t ntold;
+    bool check_elided;
+} Run;
+
+/* --- Values --- */
+
+static uint64_t new_value(Run *run, uint32_t inst, uint32_t tensor) {
+    PUSH(run->arena, run->origins, run->norigins, run->origins_capacity, ((Origin){inst, tensor}));
+    return run->norigins - 1;
+}
+
+/* --- Faults --- */
+
+static bool enough(const Run *run) {
+    return run->ntold >= MOST_FAULTS;
+}
+
+/* False if this operand was told already, or too many were. */
+static bool first_time(Run *run, uint32_t inst, uint32_t operand) {
+    if (enough(run)) return false;
+    for (uint32_t i = 0; i < run->ntold; i++)
+        if (run->told[i].inst == inst && run->told[i].operand == operand) return false;
+    run->told[run->ntold].inst = inst;
+    run->told[run->ntold++].operand = operand;
+    return true;
+}
+
+/* ` (i = 2, j = 0)`, or nothing outside loops. Deep nests show the inner loops. */
+static const char *where_text(Run *run) {
+    enum { MOST_SHOWN = 4 };
+    const char *text = "";
+    const Func *func = run->match.original;
+    uint32_t shown = 0;
+    for (uint32_t l = run->loop; l != NO_LOOP && shown < MOST_SHOWN; l = func->loops[l].parent)
+        text = str_format(run->arena, "%.*s = %lld%s%s", TEXT(func->loops[l].name),
+                          (long long)run->indices[l], shown++ ? ", " : "", text)
+                   .text;
+    return shown ? str_format(run->arena, " (%s)", text).text : "";
+}
+
+static const char *part_text(Run *run, const Tensor *tensor, int64_t block, Region rect) {
+    const char *text =
+        tensor->blocks == 1 ? "" : str_format(run->arena, "block %lld, ", (long long)block).text;
+    return str_format(run->arena, "%sbytes %lld-%lld in partitions %lld-%lld", text,
+                      (long long)rect.b0, (long long)rect.b1 - 1, (long long)rect.p0,
+                      (long long)rect.p1 - 1)
+        .text;
+}
+
+static void note_taker(Run *run, Loss loss) {
+    if (loss.writer != NO_INST)
+        diag_note(run->diags, run->match.result->insts[loss.writer].span, true, "overwritten here");
+}
+
+/* What lies there instead of the value wanted. */
+static const char *found_text(Run *run, uint64_t found, Piece expected) {
+    const Func *original = run->match.original;
+    if (found == NO_VALUE) return "hold no value";
+    Origin origin = run->origins[found];
+    if (found == expected.value) return "hold another part of their value";
+    const char *name = shown_name(run->arena, &original->tensors[origin.tensor]);
+    if (origin.inst == NO_INST)
+        return str_format(run->arena, "hold what %s had on entry", name).text;
+    if (run->origins[expected.value].inst == origin.inst)
+        return str_format(run->arena, "hold what an earlier run of `%.*s` made",
+                          TEXT(original->insts[origin.inst].op))
+            .text;
+    return str_format(run->arena, "hold what `%.*s` made as %s",
+                      TEXT(original->insts[origin.inst].op), name)
+        .text;
+}
+
+static void note_origin(Run *run, uint64_t value, const char *text) {
+    if (value == NO_VALUE || run->origins[value].inst == NO_INST) return;
+    uint32_t twin = run->twin_inst[run->origins[value].inst];
+    if (twin != NO_INST)
+        diag_note(run->diags, run->match.result->insts[twin].span, true, "%s", text);
+}
+
+/* Tells that `subject` does not have what it should in a block of a result's tensor. */
+static void tell_difference(Run *run, Span span, const char *subject, uint32_t number,
+                            int64_t block, Difference difference) {
+    const Tensor *tensor = &run->match.result->tensors[number];
+    Access access = machine_all(&run->result, number);
+    access.low = block;
+    access.count = access.to = 1;
+    access.rect = difference.rect;
+    const char *part = part_text(run, tensor, block, difference.rect);
+    const char *where = where_text(run);
+    run->result.nlosses = 0;
+    if (block >= 0 && block < tensor->blocks) machine_losses(&run->result, &access);
+    if (run->result.nlosses > 0 &&
+        machine_kept(&run->result, number, block, difference.rect) == difference.expected.value) {
+        Loss loss = run->result.losses[0];
+        diag_error(run->diags, span, "%s %s, but %s were overwritten by %s%s", subject,
+                   shown_name(run->arena, tensor), part,
+                   shown_name(run->arena, &run->match.result->tensors[loss.owner]), where);
+        note_taker(run, loss);
+        return;
+    }
+    diag_error(run->diags, span, "%s %s, but %s %s%s", subject, shown_name(run->arena, tensor),
+               part, found_text(run, difference.found, difference.expected), where);
+    note_origin(run, difference.expected.value, "the value that it should read is made here");
+}
+
+/* --- Comparing --- */
+
+/* Finds the first difference of two reads. Returns false, and which relative block it is in. */
+static bool segments_agree(Run *run, const Segments *wanted, const Segments *actual, Region rect,
+                           Difference *difference, int64_t *block) {
+    size_t j = 0;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const Extent *want = &wanted->items[i];
+        for (int64_t at = want->low, end; at < want->high; at = end) {
+            while (j < actual->count && actual->items[j].high <= at)
+                j++;
+            Contents have = {NO_VALUE, 0};
+            end = want->high;
+            if (j < actual->count && actual->items[j].low <= at) have = actual->items[j].contents;
+            if (j < actual->count) {
+                int64_t next =
+                    actual->items[j].low <= at ? actual->items[j].high : actual->items[j].low;
+                if (next < end) end = next;
+            }
+            *block = at;
+            if (!contents_agree(&run->storage.planes, want->contents, have, rect, difference))
+                return false;
+        }
+    }
+    return true;
+}
+
+/* Compares what both sides read as operand `i`, in segments[s]. */
+static bool compare_operand(Run *run, uint32_t i, uint32_t s) {
+    const Access *was = &run->was.accesses[i], *is = &run->is.accesses[i];
+    Difference difference;
+    int64_t block;
+    if (segments_agree(run, &run->was.segments[s], &run->is.segments[s], was->rect, &difference,
+                       &block))
+        return true;
+    const Inst *inst = run->is.inst;
+    if (first_time(run, run->is.number, i))
+        tell_difference(run, operand_span(inst, &inst->operands[i]),
+                        str_format(run->arena, "`%.*s` reads", TEXT(inst->op)).text, is->tensor,
+                        is->low + block, difference);
+    return false;
+}
+
+/* --- One instruction --- */
+
+static void reserve(Run *run, Running *side, size_t operands) {
+    if (operands <= side->capacity) return;
+    size_t wanted = operands * 2 > 8 ? operands * 2 : 8;
+    side->accesses = NEW_ARRAY(run->arena, Access, wanted);
+    side->segments =
+        arena_grow(run->arena, side->segments, side->capacity, wanted, sizeof(Segments));
+    side->capacity = wanted;
+}
+
+static void start_inst(Run *run, Running *side, const Machine *machine, const Func *func,
+                       uint32_t number) {
+    side->inst = NULL;
+    if (number == STEP_NONE) return;
+    const Inst *inst = &func->insts[number];
+    if (!condition_holds(inst->condition, run->indices)) return;
+    side->inst = inst;
+    side->number = number;
+    reserve(run, side, (size_t)inst->ndst + inst->nsrc + 1);
+    for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++)
+        side->accesses[i] = machine_resolve(machine, &inst->operands[i], run->indices);
+}
+
+static bool is_transfer(const Inst *inst) {
+    return inst->kind != OP_OTHER && !inst->accumulate && inst->ndst == 1 && inst->nsrc == 1;
+}
+
+/* A copy whose two ends are one storage: it does nothing there. */
+static bool is_elided(const Run *run, const Inst *inst) {
+    return run->check_elided && inst->kind == OP_COPY && is_transfer(inst) &&
+           meta_find(inst->meta, "elided") != NULL;
+}
+
+static bool same_place(const Run *run, const Access *a, const Access *b) {
+    const Tensor *t = &run->match.result->tensors[a->tensor];
+    const Tensor *u = &run->match.result->tensors[b->tensor];
+    if (a->from != b->from || a->to != b->to || a->rect.p0 != b->rect.p0 ||
+        a->rect.p1 != b->rect.p1 || a->rect.b0 != b->rect.b0 || a->rect.b1 != b->rect.b1)
+        return false;
+    for (int64_t r = a->from; r < a->to; r++) {
+        Place p = t->at[a->low + r], q = u->at[b->low + r];
+        if (p.partition != q.partition || p.byte != q.byte) return false;
+    }
+    return true;
+}
+
+static void read_sources(Machine *machine, Running *side, uint64_t step, bool elided) {
+    const Inst *inst = side->inst;
+    for (uint32_t i = 0; i < inst->nsrc; i++)
+        machine_read(machine, &side->accesses[inst->ndst + i], elided ? 0 : step,
+                     &side->segments[i]);
+    if (inst->accumulate)
+        machine_read(machine, &side->accesses[0], step, &side->segments[inst->nsrc]);
+}
+
+static void drop_segments(Machine *machine, Running *side) {
+    for (uint32_t i = 0; side->inst && i < side->inst->nsrc + side->inst->accumulate; i++)
+        segments_drop(machine, &side->segments[i]);
+}
+
+/* True if source and destination have the same number of blocks and one size of rectangle. */
+static bool same_extent(const Access *a, const Access *b) {
+    return a->count == b->count && a->rect.p1 - a->rect.p0 == b->rect.p1 - b->rect.p0 &&
+           a->rect.b1 - a->rect.b0 == b->rect.b1 - b->rect.b0;
+}
+
+/* The write took storage of `clash.tensor`, which this instruction uses too: tells so if it is the
+ * very part that is used. */
+static void check_clash(Run *run, uint32_t dst, Clash clash) {
+    const Running *is = &run->is;
+    if (!clash.found) return;
+    for (uint32_t i = 0; i < is->inst->ndst + is->inst->nsrc; i++) {
+        if (i == dst || is->accesses[i].tensor != clash.tensor) continue;
+        if (!accesses_meet(&run->result, &is->accesses[dst], &is->accesses[i])) continue;
+        if (!first_time(run, is->number, is->inst->ndst + is->inst->nsrc + dst)) return;
+        const Tensor *tensors = run->match.result->tensors;
+        diag_error(run->diags, operand_span(is->inst, &is->inst->operands[dst]),
+                   "`%.*s` writes %s over its own %s %s%s", TEXT(is->inst->op),
+                   shown_name(run->arena, &tensors[is->accesses[dst].tensor]),
+                   i < is->inst->ndst ? "destination" : "operand",
+                   shown_name(run->arena, &tensors[clash.tensor]), where_text(run));
+        return;
+    }
+}
+
+/* What a transfer that changes the shape makes of what it read. */
+static uint64_t reshaped_value(Run *run, Machine *machine, const Running *side, uint32_t inst,
+                               uint32_t tensor) {
+    uint64_t fresh = run->norigins;
+    uint64_t value = intern_transfer(&run->interned, machine, &side->segments[0],
+                                     &side->accesses[1], &side->accesses[0], fresh);
+    if (value == fresh) new_value(run, inst, tensor);
+    return value;
+}
+
+static void transfer(Run *run, Machine *machine, const Running *side, const Running *source) {
+    Clash clash = machine_write_segments(machine, &side->accesses[0], &source->segments[0],
+                                         source->accesses[1].rect, run->step, side->number);
+    if (machine == &run->result) check_clash(run, 0, clash);
+}
+
+/* An instruction that only one side has. */
+static void run_alone(Run *run, Machine *machine, Running *side, uint32_t original_inst) {
+    read_sources(machine, side, run->step, false);
+    if (same_extent(&side->accesses[0], &side->accesses[1])) {
+        transfer(run, machine, side, side);
+    } else {
+        uint32_t tensor = side->accesses[0].tensor;
+        if (machine == &run->result) tensor = run->match.roles[tensor].original;
+        uint64_t value = reshaped_value(run, machine, side, original_inst, tensor);
+        machine_write(machine, &side->accesses[0], value, run->step, side->number);
+    }
+}
+
+/* True if both name as many blocks, destinations and sources alike. */
+static bool check_counts(Run *run) {
+    const Inst *inst = run->is.inst;
+    for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++) {
+        int64_t was = run->was.accesses[i].count, is = run->is.accesses[i].count;
+        if (was == is) continue;
+        if (first_time(run, run->is.number, i))
+            diag_error(
+                run->diags, operand_span(inst, &inst->operands[i]),
+                "`%.*s` names %lld blocks of %s where the original names %lld%s", TEXT(inst->op),
+                (long long)is,
+                shown_name(run->arena, &run->match.result->tensors[run->is.accesses[i].tensor]),
+                (long long)was, where_text(run));
+        return false;
+    }
+    return true;
+}
+
+static bool compare_operands(Run *run) {
+    const Inst *inst = run->is.inst;
+    bool same = true;
+    for (uint32_t i = 0; i < inst->nsrc; i++)
+        same &= compare_operand(run, inst->ndst + i, i);
+    if (inst->accumulate) same &= compare_operand(run, 0, inst->nsrc);
+    return same;
+}
+
+static void check_elided_copy(Run *run, bool elided) {
+    if (!elided || same_place(run, &run->is.accesses[0], &run->is.accesses[1])) return;
+    if (first_time(run, run->is.number, 0))
+        diag_error(run->diags, run->is.inst->span,
+                   "`copy` is marked `!elided` but its ends lie apart%s", where_text(run));
+}
+
+/* The same new value on both sides, for each destination. */
+static void make_values(Run *run) {
+    const Inst *inst = run->was.inst;
+    for (uint32_t i = 0; i < inst->ndst; i++) {
+        uint64_t value = is_transfer(inst)
+                             ? reshaped_value(run, &run->original, &run->was, run->was.number,
+                                              run->was.accesses[i].tensor)
+                             : new_value(run, run->was.number, run->was.accesses[i].tensor);
+        machine_write(&run->original, &run->was.accesses[i], value, run->step, run->was.number);
+        Clash clash =
+            machine_write(&run->result, &run->is.accesses[i], value, run->step, run->is.number);
+        check_clash(run, i, clash);
+    }
+}
+
+static void run_pair(Run *run) {
+    bool elided = is_elided(run, run->is.inst);
+    read_sources(&run->original, &run->was, run->step, false);
+    read_sources(&run->result, &run->is, run->step, elided);
+    bool same = check_counts(run) && compare_operands(run);
+    check_elided_copy(run, elided);
+    if (!is_transfer(run->was.inst) || !same_extent(&run->was.accesses[0], &run->was.accesses[1])) {
+        make_values(run);
+        return;
+    }
+    transfer(run, &run->original, &run->was, &run->was);
+    /* A wrong value was told of; from here on it is taken to be right. */
+    transfer(run, &run->result, &run->is, same ? &run->is : &run->was);
+}
+
+static void run_step(Run *run, Step step) {
+    run->step++;
+    start_inst(run, &run->was, &run->original, run->match.original, step.original);
+    start_inst(run, &run->is, &run->result, run->match.result, step.result);
+    if (run->was.inst && run->is.inst)
+        run_pair(run);
+    else if (run->was.inst)
+        run_alone(run, &run->original, &run->was, step.original);
+    else if (run->is.inst)
+        run_alone(run, &run->result, &run->is, NO_INST);
+    drop_segments(&run->original, &run->was);
+    drop_segments(&run->result, &run->is);
+}
+
+/* --- The run --- */
+
+/* Sets the loop's index for its iteration; false behind the last. */
+static bool set_index(Run *run, uint32_t loop) {
+    const Loop *l = &run->match.original->loops[loop];
+    const Course *course = &run->courses[loop];
+    size_t trip = run->trip[loop];
+    if (course->full) {
+        if (trip == (uint64_t)(l->high - l->low)) return false;
+        run->indices[loop] = l->low + (int64_t)trip;
+        return true;
+    }
+    if (trip == course->count) return false;
+    run->indices[loop] = course->list[trip];
+    return true;
+}
+
+/* The step behind the loop's closing bracket. */
+static size_t *closings(const Run *run) {
+    size_t *closing = NEW_ARRAY(run->arena, size_t, run->match.original->nloops);
+    for (size_t i = 0; i < run->match.nsteps; i++)
+        if (run->match.steps[i].original == STEP_CLOSE) closing[run->match.steps[i].result] = i + 1;
+    return closing;
+}
+
+static void run_all(Run *run) {
+    const Func *func = run->match.original;
+    size_t *closing = closings(run);
+    size_t *opening = NEW_ARRAY(run->arena, size_t, func->nloops);
+    for (size_t at = 0; at < run->match.nsteps && !enough(run);) {
+        Step step = run->match.steps[at++];
+        if (step.original == STEP_OPEN) {
+            uint32_t loop = step.result;
+            run->trip[loop] = 0;
+            opening[loop] = at;
+            if (run->courses[loop].skip || !set_index(run, loop))
+                at = closing[loop];
+            else
+                run->loop = loop;
+        } else if (step.original == STEP_CLOSE) {
+            uint32_t loop = step.result;
+            run->trip[loop]++;
+            if (set_index(run, loop))
+                at = opening[loop];
+            else
+                run->loop = func->loops[loop].parent;
+        } else {
+            run_step(run, step);
+        }
+    }
+}
+
+/* Inputs have one value each, the same on both sides. */
+static void enter(Run *run) {
+    const Func *original = run->match.original;
+    for (uint32_t i = 0; i < original->ntensors; i++) {
+        if (!original->tensors[i].input) continue;
+        uint64_t value = new_value(run, NO_INST, i);
+        Access was = machine_all(&run->original, i);
+        Access is = machine_all(&run->result, run->match.twin[i]);
+        machine_write(&run->original, &was, value, 0, NO_INST);
+        machine_write(&run->result, &is, value, 0, NO_INST);
+    }
+}
+
+static void compare_outputs(Run *run) {
+    const Func *original = run->match.original;
+    run->loop = NO_LOOP;
+    for (uint32_t i = 0; i < original->ntensors && !enough(run); i++) {
+        if (!original->tensors[i].output) continue;
+        Access was = machine_all(&run->original, i);
+        Access is = machine_all(&run->result, run->match.twin[i]);
+        machine_read(&run->original, &was, 0, &run->was.segments[0]);
+        machine_read(&run->result, &is, 0, &run->is.segments[0]);
+        Difference difference;
+        int64_t block;
+        if (!segments_agree(run, &run->was.segments[0], &run->is.segments[0], was.rect, &difference,
+                            &block) &&
+            first_time(run, NO_INST, i))
+            tell_difference(run, run->match.result->tensors[is.tensor].span,
+                            "at the end the output is", is.tensor, block, difference);
+        segments_drop(&run->original, &run->was.segments[0]);
+        segments_drop(&run->result, &run->is.segments[0]);
+    }
+}
+
+static void find_twins(Run *run) {
+    run->twin_inst = RAW_ARRAY(run->arena, uint32_t, run->match.original->ninsts);
+    memset(run->twin_inst, 0xFF, run->match.original->ninsts * sizeof(uint32_t));
+    for (size_t i = 0; i < run->match.nsteps; i++) {
+        Step step = run->match.steps[i];
+        if (step.original < STEP_CLOSE) run->twin_inst[step.original] = step.result;
+    }
+}
+
+static void execute(Run *run, VerifyOptions options) {
+    uint32_t nloops = run->match.original->nloops;
+    uint64_t limit = options.step_limit ? options.step_limit : STEP_LIMIT;
+    run->courses = choose_courses(&run->match, limit, run->arena);
+    run->trip = NEW_ARRAY(run->arena, size_t, nloops);
+    run->indices = NEW_ARRAY(run->arena, int64_t, nloops);
+    run->loop = NO_LOOP;
+    run->check_elided = options.placed;
+    plane_pool_init(&run->storage.planes, run->arena);
+    extent_pool_init(&run->storage.extents, run->arena, &run->storage.planes);
+    run->storage.arena = run->arena;
+    machine_init(&run->original, run->match.original, &run->storage, false, false);
+    machine_init(&run->result, run->match.result, &run->storage, options.placed, true);
+    interned_init(&run->interned, run->arena);
+    reserve(run, &run->was, 1);
+    reserve(run, &run->is, 1);
+    find_twins(run);
+    new_value(run, NO_INST, 0); /* NO_VALUE */
+    enter(run);
+    run_all(run);
+    compare_outputs(run);
+}
+
+/* Reads of what no instruction writes: the run lets both sides read nothing, so that this is all
+ * that tells of a home whose store is missing where there is no original to compare with. */
+static void check_written(Run *run) {
+    const Func *func = run->match.result;
+    bool *written = NEW_ARRAY(run->arena, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ntensors; i++)
+        written[i] = func->tensors[i].input || func->tensors[i].space == SPACE_PSUM;
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        for (uint32_t i = 0; i < func->insts[p].ndst; i++)
+            written[func->insts[p].operands[i].tensor] = true;
+    for (uint32_t p = 0; p < func->ninsts && !enough(run); p++)
+        for (uint32_t i = 0; i < func->insts[p].nsrc; i++) {
+            const Operand *operand = &inst_src(&func->insts[p])[i];
+            if (written[operand->tensor] || !first_time(run, p, func->insts[p].ndst + i)) continue;
+            diag_error(run->diags, operand_span(&func->insts[p], operand),
+                       "`%.*s` reads %s, which nothing writes", TEXT(func->insts[p].op),
+                       shown_name(run->arena, &func->tensors[operand->tensor]));
+        }
+}
+
+bool verify(const Func *original, const Func *result, const Target *target, VerifyOptions options,
+            DiagQueue *diags) {
+    Arena arena;
+    arena_init(&arena);
+    Run run = {.arena = &arena, .diags = diags};
+    uint32_t before = diags->errors;
+    bool ok = match_functions(&run.match, original, result, &arena, diags);
+    ok = ok && check_places(&run.match, target, options.placed, &arena, diags);
+    if (ok && original == result) check_written(&run);
+    if (ok) execute(&run, options);
+    arena_free(&arena);
+    return diags->errors == before;
+}

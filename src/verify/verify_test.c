@@ -1,0 +1,554 @@
+/* Pairs of originals and results, right and wrong; wrong ones must be told in the expected words.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "text/parse.h"
+#include "verify/verify.h"
+
+#define TARGET                                                                                     \
+    "target tiny { sb_bytes = 64 sb_reserved = 0 sb_init = 1 dma_init = 1 dma_rate = 1 }\n"
+
+/* What a test says about one run of the referee. */
+typedef struct {
+    const char *original, *result; /* bodies of functions; original NULL: the result by itself */
+    const char *fault;             /* the first error in order of queueing, NULL: none */
+    VerifyOptions options;
+} Case;
+
+static const Func *parse(Arena *arena, const char *body, Module *module) {
+    Source source;
+    DiagQueue diags;
+    Str text = str_format(arena, "%sfunc @f {\n%s}\n", TARGET, body);
+    source_from_text(&source, arena, "test.lf", text.text, text.length);
+    diag_init(&diags, arena);
+    if (!parse_lf(&source, arena, &diags, module)) {
+        diag_print(&diags, &source, (DiagStyle){0}, stderr);
+        fail_msg("the test's own text does not parse:\n%s", body);
+    }
+    return &module->funcs[0];
+}
+
+static void check(Case test) {
+    Arena arena;
+    arena_init(&arena);
+    Module before, after;
+    const Func *result = parse(&arena, test.result, &after);
+    const Func *original = test.original ? parse(&arena, test.original, &before) : result;
+    DiagQueue diags;
+    diag_init(&diags, &arena);
+    bool ok = verify(original, result, &after.target, test.options, &diags);
+    const char *fault = diags.count ? diags.items[0].text.text : NULL;
+    if (fault && !test.fault) fail_msg("a right result is rejected: %s\n%s", fault, test.result);
+    if (!fault && test.fault)
+        fail_msg("a wrong result is accepted, not: %s\n%s", test.fault, test.result);
+    if (fault) assert_string_equal(fault, test.fault);
+    assert_int_equal(ok, !fault);
+    arena_free(&arena);
+}
+
+static const VerifyOptions PLACED = {0, true}, UNPLACED = {0, false};
+
+/* Against an original. */
+static void accept(const char *original, const char *result) {
+    check((Case){original, result, NULL, PLACED});
+}
+
+static void reject(const char *original, const char *result, const char *fault) {
+    check((Case){original, result, fault, PLACED});
+}
+
+/* The result with one piece of its text replaced: `from` must occur in it. */
+static const char *changed(const char *text, const char *from, const char *to) {
+    static char buffer[8192];
+    const char *at = strstr(text, from);
+    if (!at) fail_msg("the test changes text that is not there: %s", from);
+    int length =
+        snprintf(buffer, sizeof buffer, "%.*s%s%s", (int)(at - text), text, to, at + strlen(from));
+    assert_in_range(length, 1, sizeof buffer - 1);
+    return buffer;
+}
+
+static void reject_changed(const char *original, const char *result, const char *from,
+                           const char *to, const char *fault) {
+    reject(original, changed(result, from, to), fault);
+}
+
+/* --- Placement --- */
+
+#define TWO(a, b)                                                                                  \
+    "  tensor %X : dram<128x32xu8> input\n"                                                        \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %a : sb<128x32xu8>" a "\n"                                                           \
+    "  tensor %b : sb<128x32xu8>" b "\n"                                                           \
+    "  %a = load %X\n"                                                                             \
+    "  %b = f %a\n"                                                                                \
+    "  %b += g %a\n"                                                                               \
+    "  %Y = save %b\n"
+
+static void placement(void **state) {
+    (void)state;
+    const char *original = TWO("", "");
+    accept(original, TWO(" at 0:0", " at 0:32"));
+    accept(original, TWO(" at 0:32", " at 0:0"));
+    reject(original, TWO(" at 0:0", " at 0:8"), "`f` writes %b over its own operand %a");
+    reject(original, TWO(" at 0:0", ""), "%b is used but has no place");
+    reject(original, TWO(" at 0:0", " at 0:40"), "block 0 of %b at 0:40 leaves the State Buffer");
+    reject(original, TWO(" at 0:0", " at 0:28"), "block 0 of %b at 0:28 is not aligned");
+    reject(TWO(" at 0:4", ""), TWO(" at 0:8", " at 0:0"),
+           "block 0 of %a at 0:8 was fixed elsewhere");
+    reject(TWO(" at 0:4", ""), TWO("", " at 0:0"), "%a lost its place");
+    /* Bytes 28 to 59 take granules 3 to 7, so that nothing but them is left beside %b. */
+    reject(TWO(" at 0:28", ""), TWO(" at 0:28", " at 0:0"),
+           "`f` writes %b over its own operand %a");
+    reject(TWO("", " align 32"), TWO(" at 0:32", " align 32 at 0:16"),
+           "block 0 of %b at 0:16 is not aligned");
+    reject(TWO("", " align 32"), TWO(" at 0:0", " at 0:32"),
+           "%b has another `align` than in the original");
+}
+
+/* The parser refuses such places, so they are put in behind it. */
+static void illegal_band(void **state) {
+    (void)state;
+    Arena arena;
+    arena_init(&arena);
+    Module before, after;
+    const Func *original = parse(&arena, TWO("", ""), &before);
+    const Func *result = parse(&arena, TWO(" at 0:0", " at 0:32"), &after);
+    result->tensors[3].at = &(Place){64, 32};
+    DiagQueue diags;
+    diag_init(&diags, &arena);
+    assert_false(verify(original, result, &after.target, PLACED, &diags));
+    assert_string_equal(diags.items[0].text.text,
+                        "block 0 of %b at 64:32 starts at no legal partition");
+    arena_free(&arena);
+}
+
+#define SMALL(a, b, c)                                                                             \
+    "  tensor %Y : dram<32x4xu8> output\n"                                                         \
+    "  tensor %Z : dram<32x4xu8> output\n"                                                         \
+    "  tensor %a : sb<32x4xu8>" a "\n"                                                             \
+    "  tensor %b : sb<32x4xu8>" b "\n"                                                             \
+    "  tensor %c : sb<32x8xu8>" c "\n"                                                             \
+    "  %a = f\n"                                                                                   \
+    "  %b = g\n"                                                                                   \
+    "  %c = h\n"                                                                                   \
+    "  %Y = save %a\n"                                                                             \
+    "  %Z = save %b\n"
+
+static void granules(void **state) {
+    (void)state;
+    /* Four bytes each, in one granule: in one quadrant they disturb each other. */
+    reject(SMALL(" at 0:0", " at 0:4", ""), SMALL(" at 0:0", " at 0:4", " at 0:8"),
+           "`save` reads %a, but bytes 0-3 in partitions 0-31 were overwritten by %b");
+    accept(SMALL(" at 0:0", " at 32:4", ""), SMALL(" at 0:0", " at 32:4", " at 0:8"));
+    accept(SMALL(" at 0:4", " at 0:8", ""), SMALL(" at 0:4", " at 0:8", " at 0:16"));
+    reject(SMALL(" at 0:4", " at 0:8", ""), SMALL(" at 0:4", " at 0:8", " at 0:0"),
+           "`save` reads %a, but bytes 0-3 in partitions 0-31 were overwritten by %c");
+}
+
+#define ODD                                                                                        \
+    "  tensor %Y : dram<32x16xu8> output\n"                                                        \
+    "  tensor %Z : dram<32x4xu8> output\n"                                                         \
+    "  tensor %a : sb<32x16xu8> at 0:4\n"                                                          \
+    "  tensor %b : sb<32x4xu8> at 0:20\n"                                                          \
+    "  %a = f\n"                                                                                   \
+    "  %b = g\n"                                                                                   \
+    "  %Z = save %b\n"                                                                             \
+    "  %a(0..32, 15..16) = h\n"                                                                    \
+    "  %Y = save %a\n"
+
+static void granule_taken_back(void **state) {
+    (void)state;
+    /* %a's last granule went to %b; %a writes one byte of it back, the three before are lost. */
+    reject(ODD, ODD, "`save` reads %a, but bytes 12-14 in partitions 0-31 hold no value");
+}
+
+/* --- Spill code --- */
+
+#define SPILL_ORIGINAL                                                                             \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %Z : dram<128x32xu8> output\n"                                                       \
+    "  tensor %a : sb<128x32xu8>\n"                                                                \
+    "  tensor %b : sb<128x32xu8>\n"                                                                \
+    "  tensor %c : sb<128x32xu8>\n"                                                                \
+    "  %a = f\n"                                                                                   \
+    "  %b = g                     !engine=act\n"                                                   \
+    "  %c = h %b\n"                                                                                \
+    "  %Y = save %a\n"                                                                             \
+    "  %Z = save %c\n"
+
+#define SPILL_RESULT                                                                               \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %Z : dram<128x32xu8> output\n"                                                       \
+    "  tensor %b : sb<128x32xu8> at 0:0\n"                                                         \
+    "  tensor %c : sb<128x32xu8> at 0:32\n"                                                        \
+    "  tensor %h1 : dram<128x32xu8> at 64 !of=a\n"                                                 \
+    "  tensor %r1 : sb<128x32xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r2 : sb<128x32xu8> at 0:0 !of=a\n"                                                  \
+    "  %r1 = f\n"                                                                                  \
+    "  %h1 = save %r1 !spill\n"                                                                    \
+    "  %b = g !engine=act\n"                                                                       \
+    "  %c = h %b\n"                                                                                \
+    "  %r2 = load %h1 !reload\n"                                                                   \
+    "  %Y = save %r2\n"                                                                            \
+    "  %Z = save %c\n"
+
+static void spill_code(void **state) {
+    (void)state;
+    accept(SPILL_ORIGINAL, SPILL_RESULT);
+    struct {
+        const char *from, *to, *fault;
+    } wrong[] = {
+        {"  %h1 = save %r1 !spill\n", "",
+         "`save` reads %r2, but bytes 0-31 in partitions 0-127 hold no value"},
+        {"  %r2 = load %h1 !reload\n", "",
+         "`save` reads %r2, but bytes 0-31 in partitions 0-127 hold no value"},
+        {"  %h1 = save %r1 !spill\n  %b = g !engine=act\n",
+         "  %b = g !engine=act\n  %h1 = save %r1 !spill\n",
+         "`save` reads %r2, but bytes 0-31 in partitions 0-127 hold no value"},
+        {"  %c = h %b\n  %r2 = load %h1 !reload\n", "  %r2 = load %h1 !reload\n  %c = h %b\n",
+         "`h` reads %b, but bytes 0-31 in partitions 0-127 were overwritten by %r2"},
+        {"  %h1 = save %r1 !spill\n", "  %h1 = save %r1\n", "`save` is not in the original"},
+        {"  %h1 = save %r1 !spill\n", "  %Z = save %r1 !spill\n",
+         "`save` is inserted and stores to what is no home"},
+        {"  %h1 = save %r1 !spill\n", "  %h1 = save %c !spill\n",
+         "`save` stores another tensor than its home is for"},
+        {"  %r2 = load %h1 !reload\n", "  %b = load %h1 !reload\n",
+         "`load` is inserted and loads into what is no working copy"},
+        {"  %r2 = load %h1 !reload\n", "  %r2 = copy %c !reload\n",
+         "`copy` is not in the original"},
+        {"  %c = h %b\n", "", "`h` of the original is missing before this"},
+        {"  %Z = save %c\n", "",
+         "`save` of the original is missing at the end of its loop or of the function"},
+        {"  %c = h %b\n", "  %c = h %b\n  %c = h %b\n", "`h` is not in the original"},
+        {"  %c = h %b\n", "  %c = k %b\n", "`k` stands where the original has `h`"},
+        {"  %c = h %b\n", "  %c += h %b\n",
+         "`h` has another operator (`=`, `+=`) than in the original"},
+        {"  %c = h %b\n", "  %c = h %b !x\n", "`h` has other metadata than in the original"},
+        {" !engine=act", "", "`g` has other metadata than in the original"},
+        {"  %c = h %b\n", "  %c = h %c\n",
+         "`h` has %c where the original has %b: it is another tensor"},
+        {"  %c = h %b\n", "  %c = h %b(0..128, 0..16)\n",
+         "`h` has %b where the original has %b: it names another region"},
+        {"  %c = h %b\n", "  %c = h\n", "`h` has another number of operands than in the original"},
+        {" at 64 !of=a", " at 32 !of=a", "%h1 at 32 is not aligned to 64 bytes"},
+        {" at 64 !of=a", " !of=a", "%h1 is used but has no place"},
+        {" at 64 !of=a", " at 64", "%h1 is not in the original and has no `!of`"},
+        {" at 64 !of=a", " at 64 !of=q", "%h1 is not in the original, nor is what its `!of` names"},
+        {"%r2 : sb<128x32xu8>", "%r2 : sb<128x16xu8>",
+         "%r2, `!of` %a, has another shape than what it stands for"},
+        {"%r2 : sb<128x32xu8> at 0:0", "%r2 : sb<2*128x32xu8> at 0:0, 0:32",
+         "%r2, `!of` %a, has more blocks than what it stands for"},
+        {"%r2 : sb<128x32xu8>", "%r2 : sb<128x16xu16>",
+         "%r2, `!of` %a, has another shape than what it stands for"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        reject_changed(SPILL_ORIGINAL, SPILL_RESULT, wrong[i].from, wrong[i].to, wrong[i].fault);
+}
+
+/* Two values in turn, spilled to homes at %d and %d: both are needed at once. */
+#define HOMES_ORIGINAL                                                                             \
+    "  tensor %Y : dram<2*128x64xu8> output\n"                                                     \
+    "  tensor %a : sb<128x64xu8>\n"                                                                \
+    "  tensor %b : sb<128x64xu8>\n"                                                                \
+    "  tensor %c : sb<128x64xu8>\n"                                                                \
+    "  %a = f\n"                                                                                   \
+    "  %b = g\n"                                                                                   \
+    "  %c = h\n"                                                                                   \
+    "  %Y[0] = save %a\n"                                                                          \
+    "  %Y[1] = save %b\n"
+
+#define HOMES_RESULT                                                                               \
+    "  tensor %Y : dram<2*128x64xu8> output\n"                                                     \
+    "  tensor %c : sb<128x64xu8> at 0:0\n"                                                         \
+    "  tensor %h1 : dram<128x64xu8> at 0 !of=a\n"                                                  \
+    "  tensor %h2 : dram<128x64xu8> at 8192 !of=b\n"                                               \
+    "  tensor %r1 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r2 : sb<128x64xu8> at 0:0 !of=b\n"                                                  \
+    "  tensor %r3 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r4 : sb<128x64xu8> at 0:0 !of=b\n"                                                  \
+    "  %r1 = f\n"                                                                                  \
+    "  %h1 = save %r1 !spill\n"                                                                    \
+    "  %r2 = g\n"                                                                                  \
+    "  %h2 = save %r2 !spill\n"                                                                    \
+    "  %c = h\n"                                                                                   \
+    "  %r3 = load %h1 !reload\n"                                                                   \
+    "  %Y[0] = save %r3\n"                                                                         \
+    "  %r4 = load %h2 !reload\n"                                                                   \
+    "  %Y[1] = save %r4\n"
+
+static void homes(void **state) {
+    (void)state;
+    accept(HOMES_ORIGINAL, HOMES_RESULT);
+    reject_changed(HOMES_ORIGINAL, HOMES_RESULT, "at 8192", "at 8128",
+                   "`save` reads %r3, but bytes 0-63 in partitions 127-127 hold no value");
+    reject_changed(HOMES_ORIGINAL, HOMES_RESULT, "%r3 = load %h1", "%r3 = load %h2",
+                   "`load` reloads another tensor than its copy is for");
+    reject_changed(HOMES_ORIGINAL, HOMES_RESULT, "%Y[0] = save %r3", "%Y[1] = save %r3",
+                   "`save` has %Y where the original has %Y: it names other blocks");
+    /* A tensor that came with its `at` must be kept clear of, even if nothing uses it then. */
+    const char *fixed = "  tensor %Z : dram<128x1xu8> at 8100 input\n";
+    char original[2048], result[2048];
+    snprintf(original, sizeof original, "%s%s", fixed, HOMES_ORIGINAL);
+    snprintf(result, sizeof result, "%s%s", fixed, HOMES_RESULT);
+    reject(original, result, "%h1 overlaps %Z, which has its `at` from the original");
+}
+
+/* --- Loops and conditions --- */
+
+#define LOOP(a, b, c)                                                                              \
+    "  tensor %Y : dram<128x16xu8> output\n"                                                       \
+    "  tensor %a : sb<128x16xu8>" a "\n"                                                           \
+    "  tensor %b : sb<128x16xu8>" b "\n"                                                           \
+    "  tensor %c : sb<128x16xu8>" c "\n"                                                           \
+    "  %a = f\n"                                                                                   \
+    "  loop i = 0..3 {\n"                                                                          \
+    "    %b = g %a\n"                                                                              \
+    "    %c = h %b\n"                                                                              \
+    "  }\n"                                                                                        \
+    "  %Y = save %c\n"
+
+static void second_iteration(void **state) {
+    (void)state;
+    accept(LOOP("", "", ""), LOOP(" at 0:0", " at 0:16", " at 0:32"));
+    reject(LOOP("", "", ""), LOOP(" at 0:0", " at 0:16", " at 0:0"),
+           "`g` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %c (i = 1)");
+    reject_changed(LOOP("", "", ""), LOOP(" at 0:0", " at 0:16", " at 0:32"), "0..3", "0..2",
+                   "the loops are not those of the original");
+    reject_changed(LOOP("", "", ""), LOOP(" at 0:0", " at 0:16", " at 0:32"), "loop i", "loop j",
+                   "the loops are not those of the original");
+    reject_changed(LOOP("", "", ""), LOOP(" at 0:0", " at 0:16", " at 0:32"),
+                   "    %c = h %b\n  }\n", "  }\n  %c = h %b\n",
+                   "`h` of the original is missing at the end of its loop or of the function");
+}
+
+/* `w`; `w if i == 0`; pressure; read: the first store is unconditional, the second is not. */
+#define CONDITION_ORIGINAL                                                                         \
+    "  tensor %Y : dram<3*128x64xu8> output\n"                                                     \
+    "  tensor %a : sb<128x64xu8>\n"                                                                \
+    "  tensor %b : sb<128x64xu8>\n"                                                                \
+    "  loop i = 0..3 {\n"                                                                          \
+    "    %a = f\n"                                                                                 \
+    "    %a = g if i == 1\n"                                                                       \
+    "    %b = h\n"                                                                                 \
+    "    %Y[i] = save %a\n"                                                                        \
+    "  }\n"
+
+#define CONDITION_RESULT                                                                           \
+    "  tensor %Y : dram<3*128x64xu8> output\n"                                                     \
+    "  tensor %b : sb<128x64xu8> at 0:0\n"                                                         \
+    "  tensor %h1 : dram<128x64xu8> at 0 !of=a\n"                                                  \
+    "  tensor %r1 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r2 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r3 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  loop i = 0..3 {\n"                                                                          \
+    "    %r1 = f\n"                                                                                \
+    "    %h1 = save %r1 !spill\n"                                                                  \
+    "    %r2 = g if i == 1\n"                                                                      \
+    "    %h1 = save %r2 if i == 1 !spill !loc=g\n"                                                 \
+    "    %b = h\n"                                                                                 \
+    "    %r3 = load %h1 !reload\n"                                                                 \
+    "    %Y[i] = save %r3\n"                                                                       \
+    "  }\n"
+
+static void conditions(void **state) {
+    (void)state;
+    accept(CONDITION_ORIGINAL, CONDITION_RESULT);
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT, "if i == 1 !spill", "!spill",
+                   "`save` reads %r3, but bytes 0-63 in partitions 0-127 hold no value (i = 0)");
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT, "save %r1 !spill",
+                   "save %r1 if i == 1 !spill",
+                   "`save` reads %r3, but bytes 0-63 in partitions 0-127 hold no value (i = 0)");
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT, "load %h1 !reload",
+                   "load %h1 if i == 1 !reload",
+                   "`save` reads %r3, but bytes 0-63 in partitions 0-127 hold no value (i = 0)");
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT,
+                   "    %h1 = save %r2 if i == 1 !spill !loc=g\n", "",
+                   "`save` reads %r3, but bytes 0-63 in partitions 0-127 hold what `f` made as %a "
+                   "(i = 1)");
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT, "    %h1 = save %r1 !spill\n", "",
+                   "`save` reads %r3, but bytes 0-63 in partitions 0-127 hold no value (i = 0)");
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT, "g if i == 1", "g if i <= 1",
+                   "`g` has another condition than in the original");
+    reject_changed(CONDITION_ORIGINAL, CONDITION_RESULT, "g if i == 1", "g",
+                   "`g` has another condition than in the original");
+}
+
+/* Four reads of what one iteration wrote: a reload does not take the condition of the write. */
+#define ONCE_ORIGINAL                                                                              \
+    "  tensor %Y : dram<4*128x64xu8> output\n"                                                     \
+    "  tensor %a : sb<128x64xu8>\n"                                                                \
+    "  tensor %o : sb<128x64xu8>\n"                                                                \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %a = f if i == 0\n"                                                                       \
+    "    %o = g\n"                                                                                 \
+    "    %Y[i] = save %a\n"                                                                        \
+    "  }\n"
+
+#define ONCE_RESULT(condition)                                                                     \
+    "  tensor %Y : dram<4*128x64xu8> output\n"                                                     \
+    "  tensor %o : sb<128x64xu8> at 0:0\n"                                                         \
+    "  tensor %h1 : dram<128x64xu8> at 0 !of=a\n"                                                  \
+    "  tensor %r1 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r2 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %r1 = f if i == 0\n"                                                                      \
+    "    %h1 = save %r1 if i == 0 !spill\n"                                                        \
+    "    %o = g\n"                                                                                 \
+    "    %r2 = load %h1" condition " !reload\n"                                                    \
+    "    %Y[i] = save %r2\n"                                                                       \
+    "  }\n"
+
+static void inherited_condition(void **state) {
+    (void)state;
+    accept(ONCE_ORIGINAL, ONCE_RESULT(""));
+    reject(ONCE_ORIGINAL, ONCE_RESULT(" if i == 0"),
+           "`save` reads %r2, but bytes 0-63 in partitions 0-127 were overwritten by %o (i = 1)");
+}
+
+/* --- Blocks and regions --- */
+
+#define BLOCKS_ORIGINAL                                                                            \
+    "  tensor %Y : dram<4*128x8xu8> output\n"                                                      \
+    "  tensor %t : sb<4*128x8xu8>\n"                                                               \
+    "  tensor %o : sb<128x64xu8>\n"                                                                \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %t[i] = f\n"                                                                              \
+    "  }\n"                                                                                        \
+    "  %o = g\n"                                                                                   \
+    "  %Y[1..3] = save %t[1..3]\n"                                                                 \
+    "  loop j = 0..2 {\n"                                                                          \
+    "    %Y[3*j] = save %t[3*j]\n"                                                                 \
+    "  }\n"
+
+#define BLOCKS_RESULT                                                                              \
+    "  tensor %Y : dram<4*128x8xu8> output\n"                                                      \
+    "  tensor %o : sb<128x64xu8> at 0:0\n"                                                         \
+    "  tensor %h : dram<4*128x8xu8> at 0 !of=t\n"                                                  \
+    "  tensor %r1 : sb<128x8xu8> at 0:0 !of=t\n"                                                   \
+    "  tensor %r2 : sb<2*128x8xu8> at 0:16, 0:8 !of=t\n"                                           \
+    "  tensor %r3 : sb<128x8xu8> at 0:24 !of=t\n"                                                  \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %r1 = f\n"                                                                                \
+    "    %h[i] = save %r1 !spill\n"                                                                \
+    "  }\n"                                                                                        \
+    "  %o = g\n"                                                                                   \
+    "  %r2 = load %h[1..3] !reload\n"                                                              \
+    "  %Y[1..3] = save %r2\n"                                                                      \
+    "  loop j = 0..2 {\n"                                                                          \
+    "    %r3 = load %h[3*j] !reload\n"                                                             \
+    "    %Y[3*j] = save %r3\n"                                                                     \
+    "  }\n"
+
+static void blocks(void **state) {
+    (void)state;
+    accept(BLOCKS_ORIGINAL, BLOCKS_RESULT);
+    reject_changed(BLOCKS_ORIGINAL, BLOCKS_RESULT, "load %h[1..3]", "load %h[0..2]",
+                   "`save` reads %r2, but block 0, bytes 0-7 in partitions 0-127 hold what an "
+                   "earlier run of `f` made");
+    reject_changed(BLOCKS_ORIGINAL, BLOCKS_RESULT, "load %h[3*j]", "load %h[2*j]",
+                   "`save` reads %r3, but bytes 0-7 in partitions 0-127 hold what an earlier run "
+                   "of `f` made (j = 1)");
+    reject_changed(BLOCKS_ORIGINAL, BLOCKS_RESULT, "%h[i] = save", "%h[0] = save",
+                   "`save` reads %r2, but block 0, bytes 0-7 in partitions 0-127 hold no value");
+    reject_changed(BLOCKS_ORIGINAL, BLOCKS_RESULT, "at 0:16, 0:8", "at 0:16, 0:16",
+                   "`save` reads %r2, but block 0, bytes 0-7 in partitions 0-127 were overwritten "
+                   "by %r2");
+    reject_changed(BLOCKS_ORIGINAL, BLOCKS_RESULT, "save %r2\n", "save %r2[0]\n",
+                   "`save` names 1 blocks of %r2 where the original names 2");
+}
+
+/* Half of a value is written anew in a loop; its home must hold both halves. */
+#define HALVES_ORIGINAL                                                                            \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %a : sb<128x32xu8>\n"                                                                \
+    "  tensor %b : sb<128x64xu8>\n"                                                                \
+    "  %a = f\n"                                                                                   \
+    "  loop i = 0..2 {\n"                                                                          \
+    "    %b = k\n"                                                                                 \
+    "    %a(0..128, 0..16) = g\n"                                                                  \
+    "  }\n"                                                                                        \
+    "  %b = k\n"                                                                                   \
+    "  %Y = save %a\n"
+
+#define HALVES_RESULT                                                                              \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %b : sb<128x64xu8> at 0:0\n"                                                         \
+    "  tensor %h : dram<128x32xu8> at 0 !of=a\n"                                                   \
+    "  tensor %r1 : sb<128x32xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r2 : sb<128x32xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r3 : sb<128x32xu8> at 0:32 !of=a\n"                                                 \
+    "  %r1 = f\n"                                                                                  \
+    "  %h = save %r1 !spill\n"                                                                     \
+    "  loop i = 0..2 {\n"                                                                          \
+    "    %b = k\n"                                                                                 \
+    "    %r2 = load %h !reload\n"                                                                  \
+    "    %r2(0..128, 0..16) = g\n"                                                                 \
+    "    %h = save %r2 !spill\n"                                                                   \
+    "  }\n"                                                                                        \
+    "  %b = k\n"                                                                                   \
+    "  %r3 = load %h !reload\n"                                                                    \
+    "  %Y = save %r3\n"
+
+static void halves(void **state) {
+    (void)state;
+    accept(HALVES_ORIGINAL, HALVES_RESULT);
+    /* Only the written half stored: right without the reload as well. */
+    const char *part = changed(HALVES_RESULT, "    %h = save %r2 !spill\n",
+                               "    %h(0..128, 0..16) = save %r2(0..128, 0..16) !spill\n");
+    char stored[2048];
+    snprintf(stored, sizeof stored, "%s", part);
+    accept(HALVES_ORIGINAL, stored);
+    accept(HALVES_ORIGINAL, changed(stored, "    %r2 = load %h !reload\n", ""));
+    reject_changed(HALVES_ORIGINAL, HALVES_RESULT, "    %r2 = load %h !reload\n", "",
+                   "`save` reads %r3, but bytes 16-31 in partitions 0-127 hold no value");
+    reject_changed(HALVES_ORIGINAL, stored, "save %r2(0..128, 0..16)", "save %r2(0..128, 16..32)",
+                   "`save` reads %r3, but bytes 0-15 in partitions 0-127 hold what `f` made as %a");
+    reject_changed(HALVES_ORIGINAL, HALVES_RESULT, "%r2(0..128, 0..16) = g",
+                   "%r2(0..128, 16..32) = g",
+                   "`g` has %r2 where the original has %a: it names another region");
+    reject_changed(HALVES_ORIGINAL, HALVES_RESULT, "    %h = save %r2 !spill\n", "",
+                   "`save` reads %r3, but bytes 0-15 in partitions 0-127 hold what `f` made as %a");
+}
+
+/* --- Reloading from where a load read --- */
+
+#define REMAT_ORIGINAL                                                                             \
+    "  tensor %X : dram<2*128x64xu8> input\n"                                                      \
+    "  tensor %Y : dram<128x64xu8> output\n"                                                       \
+    "  tensor %a : sb<128x64xu8>\n"                                                                \
+    "  tensor %b : sb<128x64xu8>\n"                                                                \
+    "  %a = load %X[1]\n"                                                                          \
+    "  %b = f %a(0..128, 0..32)\n"                                                                 \
+    "  %X[0] = save %b\n"                                                                          \
+    "  %b += g\n"                                                                                  \
+    "  %Y = save %a\n"
+
+#define REMAT_RESULT(index)                                                                        \
+    "  tensor %X : dram<2*128x64xu8> input\n"                                                      \
+    "  tensor %Y : dram<128x64xu8> output\n"                                                       \
+    "  tensor %b : sb<128x64xu8> at 0:64\n"                                                        \
+    "  tensor %r1 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  tensor %r2 : sb<128x64xu8> at 0:0 !of=a\n"                                                  \
+    "  %r1 = load %X[1]\n"                                                                         \
+    "  %b = f %r1(0..128, 0..32)\n"                                                                \
+    "  %X[0] = save %b\n"                                                                          \
+    "  %b += g\n"                                                                                  \
+    "  %r2 = load %X[" index "] !reload\n"                                                         \
+    "  %Y = save %r2\n"
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(placement),  cmocka_unit_test(illegal_band),
+        cmocka_unit_test(granules),   cmocka_unit_test(granule_taken_back),
+        cmocka_unit_test(spill_code),cmocka_unit_test(homes), cmocka_unit_test(second_iteration), cmocka_unit_test(conditions), cmocka_unit_test(inherited_condition), cmocka_unit_test(blocks), cmocka_unit_test(halves),
+    };
+    (void)UNPLACED;
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
