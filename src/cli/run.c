@@ -67,14 +67,18 @@ static ExitStatus exit_of(AllocStatus status) {
     return EXITS[status];
 }
 
+static void print_lines(Str lines) {
+    if (lines.length > 0) fwrite(lines.text, 1, lines.length, stderr);
+}
+
 /* Prints what the allocation of each function has to say, in the order of functions. Returns the
  * gravest status. */
 static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line) {
     ExitStatus worst = EXIT_DONE;
     for (uint32_t i = 0; i < input->module.nfuncs; i++) {
         const Allocation *result = &jobs[i].result;
-        if (line->options.verbose) fwrite(result->log.text, 1, result->log.length, stderr);
-        fwrite(result->explanation.text, 1, result->explanation.length, stderr);
+        print_lines(result->log);
+        print_lines(result->explanation);
         diag_append(&input->diags, &jobs[i].diags);
         if (exit_of(result->status) > worst) worst = exit_of(result->status);
     }
