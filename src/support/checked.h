@@ -12,7 +12,7 @@ static inline int64_t saturating_add(int64_t a, int64_t b) {
 
 static inline int64_t saturating_sub(int64_t a, int64_t b) {
     int64_t difference;
-    if (__builtin_sub_overflow(a, b, &difference)) return a > 0 ? INT64_MAX : INT64_MIN;
+    if (__builtin_sub_overflow(a, b, &difference)) return a >= 0 ? INT64_MAX : INT64_MIN;
     return difference;
 }
 

@@ -1,0 +1,119 @@
+/* Tests of text, maps and sorting. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "support/checked.h"
+#include "support/sort.h"
+#include "support/str.h"
+
+static void comparison(void **state) {
+    (void)state;
+    assert_true(str_equal(STR("ab"), str_from("ab")));
+    assert_false(str_equal(STR("ab"), STR("abc")));
+    assert_true(str_equal(STR(""), (Str){NULL, 0}));
+    assert_true(str_compare(STR("a"), STR("b")) < 0);
+    assert_true(str_compare(STR("ab"), STR("a")) > 0);
+    assert_true(str_compare(STR("\xC3"), STR("a")) > 0);
+    assert_int_equal(str_compare(STR(""), STR("")), 0);
+}
+
+static void nearest(void **state) {
+    (void)state;
+    static const Str NAMES[] = {{"input", 5}, {"output", 6}, {"pin", 3}, {"x", 1}, {"align", 5}};
+    static const struct {
+        const char *name, *wanted;
+    } CASES[] = {{"inptu", "input"}, {"inpt", "input"}, {"ouput", "output"}, {"pni", "pin"},
+                 {"zzzzz", ""},      {"y", ""},         {"align", "align"},  {"outputss", "output"},
+                 {"algn", "align"},  {"", ""},          {"pinned", ""}};
+    for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
+        Str found = str_nearest(str_from(CASES[i].name), NAMES, 5);
+        assert_true(str_is(found, CASES[i].wanted));
+    }
+}
+
+static void map(void **state) {
+    (void)state;
+    Arena arena;
+    arena_init(&arena);
+    StrMap map;
+    strmap_init(&map, &arena);
+    assert_int_equal(strmap_get(&map, STR("a")), UINT32_MAX);
+    for (uint32_t i = 0; i < 10000; i++)
+        assert_int_equal(strmap_add(&map, str_format(&arena, "n%u", i), i), i);
+    for (uint32_t i = 0; i < 10000; i++) {
+        assert_int_equal(strmap_get(&map, str_format(&arena, "n%u", i)), i);
+        assert_int_equal(strmap_add(&map, str_format(&arena, "n%u", i), i + 1), i);
+    }
+    assert_int_equal(map.count, 10000);
+    assert_int_equal(strmap_get(&map, STR("n10000")), UINT32_MAX);
+    arena_free(&arena);
+}
+
+static void sorting(void **state) {
+    (void)state;
+    Arena arena;
+    arena_init(&arena);
+    enum { COUNT = 1000 };
+    SortKey keys[COUNT];
+    for (size_t count = 0; count <= COUNT; count += count < 40 ? 1 : 97) {
+        uint64_t random = 1;
+        for (uint32_t i = 0; i < count; i++) {
+            random = random * 6364136223846793005u + 1442695040888963407u;
+            keys[i] = (SortKey){random >> 58, i};
+        }
+        sort_keys(keys, count, &arena);
+        for (size_t i = 1; i < count; i++)
+            assert_true(keys[i - 1].key < keys[i].key ||
+                        (keys[i - 1].key == keys[i].key && keys[i - 1].id < keys[i].id));
+    }
+    arena_free(&arena);
+}
+
+static void saturation(void **state) {
+    (void)state;
+    assert_int_equal(saturating_add(INT64_MAX, 1), INT64_MAX);
+    assert_int_equal(saturating_add(INT64_MIN, -1), INT64_MIN);
+    assert_int_equal(saturating_add(-5, 3), -2);
+    assert_int_equal(saturating_sub(INT64_MIN, 1), INT64_MIN);
+    assert_int_equal(saturating_sub(INT64_MAX, -1), INT64_MAX);
+    assert_int_equal(saturating_sub(0, INT64_MIN), INT64_MAX);
+    assert_int_equal(saturating_mul(INT64_MAX, -2), INT64_MIN);
+    assert_int_equal(saturating_mul(INT64_MIN, -1), INT64_MAX);
+    assert_int_equal(ceil_div(7, 8), 1);
+    assert_int_equal(ceil_div(8, 8), 1);
+    assert_int_equal(ceil_div(0, 8), 0);
+}
+
+/* Memory that grows in place or moves; large chunks among small ones. */
+static void arenas(void **state) {
+    (void)state;
+    Arena arena;
+    arena_init(&arena);
+    uint32_t *items = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t i = 0; i < 3000000; i++) {
+        PUSH(&arena, items, count, capacity, i);
+        if (i % 1000 == 0) NEW(&arena, char);
+    }
+    for (uint32_t i = 0; i < 3000000; i++)
+        assert_int_equal(items[i], i);
+    uint64_t *zeros = NEW_ARRAY(&arena, uint64_t, 100000);
+    zeros = arena_grow(&arena, zeros, 100000, 200000, sizeof *zeros);
+    for (size_t i = 0; i < 200000; i++)
+        assert_int_equal(zeros[i], 0);
+    assert_string_equal(arena_copy(&arena, "abc", 2), "ab");
+    arena_free(&arena);
+    assert_int_equal(arena.bytes, 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(comparison), cmocka_unit_test(nearest),    cmocka_unit_test(map),
+        cmocka_unit_test(sorting),    cmocka_unit_test(saturation), cmocka_unit_test(arenas),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
