@@ -22,10 +22,13 @@ typedef struct {
     size_t capacity;
 } Running;
 
-/* Where a value came from: an instruction of the original, or a tensor that had it on entry. */
+/* Where a value came from: an instruction of the original (or ADDED, one that only the result has),
+ * or a tensor that had it on entry (NO_INST). */
 typedef struct {
-    uint32_t inst, tensor; /* of the original; `inst` is NO_INST for a value on entry */
+    uint32_t inst, tensor; /* of the original */
 } Origin;
+
+enum { ADDED = UINT32_MAX - 1 };
 
 typedef struct {
     Arena *arena;
@@ -109,6 +112,7 @@ static const char *found_text(Run *run, uint64_t found, Piece expected) {
     const char *name = shown_name(run->arena, &original->tensors[origin.tensor]);
     if (origin.inst == NO_INST)
         return str_format(run->arena, "hold what %s had on entry", name).text;
+    if (origin.inst == ADDED) return "hold what an added `load` made";
     if (run->origins[expected.value].inst == origin.inst)
         return str_format(run->arena, "hold what an earlier run of `%.*s` made",
                           TEXT(original->insts[origin.inst].op))
@@ -119,7 +123,7 @@ static const char *found_text(Run *run, uint64_t found, Piece expected) {
 }
 
 static void note_origin(Run *run, uint64_t value, const char *text) {
-    if (value == NO_VALUE || run->origins[value].inst == NO_INST) return;
+    if (value == NO_VALUE || run->origins[value].inst >= ADDED) return;
     uint32_t twin = run->twin_inst[run->origins[value].inst];
     if (twin != NO_INST)
         diag_note(run->diags, run->match.result->insts[twin].span, true, "%s", text);
@@ -382,7 +386,7 @@ static void run_step(Run *run, Step step) {
     else if (run->was.inst)
         run_alone(run, &run->original, &run->was, step.original);
     else if (run->is.inst)
-        run_alone(run, &run->result, &run->is, NO_INST);
+        run_alone(run, &run->result, &run->is, ADDED);
     drop_segments(&run->original, &run->was);
     drop_segments(&run->result, &run->is);
 }

@@ -543,12 +543,337 @@ static void halves(void **state) {
     "  %r2 = load %X[" index "] !reload\n"                                                         \
     "  %Y = save %r2\n"
 
+static void rematerialise(void **state) {
+    (void)state;
+    check((Case){REMAT_ORIGINAL, REMAT_RESULT("1"), NULL, UNPLACED});
+    check((Case){REMAT_ORIGINAL, REMAT_RESULT("0"),
+                 "`save` reads %r2, but bytes 0-63 in partitions 0-127 hold what `f` made as %b",
+                 UNPLACED});
+    /* The source is saved over before the reload. */
+    char original[2048];
+    snprintf(original, sizeof original, "%s", changed(REMAT_ORIGINAL, "%X[0]", "%X[1]"));
+    check((Case){original, changed(REMAT_RESULT("1"), "%X[0]", "%X[1]"),
+                 "`save` reads %r2, but bytes 0-63 in partitions 0-127 hold what `f` made as %b",
+                 UNPLACED});
+    /* Nor is another tensor's `at` a way around that: both lie on the same bytes. */
+    const char *alias =
+        "  tensor %W : dram<128x64xu8> at 8192\n  tensor %X : dram<2*128x64xu8> at 0 ";
+    char result[2048], aliased[2048];
+    snprintf(original, sizeof original, "%s",
+             changed(REMAT_ORIGINAL, "  tensor %X : dram<2*128x64xu8> ", alias));
+    snprintf(aliased, sizeof aliased, "%s", changed(original, "%X[0] =", "%W ="));
+    snprintf(result, sizeof result, "%s",
+             changed(REMAT_RESULT("1"), "  tensor %X : dram<2*128x64xu8> ", alias));
+    check((Case){aliased, changed(result, "%X[0] =", "%W ="),
+                 "`save` reads %r2, but bytes 0-63 in partitions 0-127 hold no value", UNPLACED});
+    check((Case){original, result, NULL, UNPLACED});
+}
+
+/* A load that changes the shape makes the same value again, from the same contents only. */
+static void reshaping(void **state) {
+    (void)state;
+#define RESHAPE_HEAD                                                                               \
+    "  tensor %X : dram<2*128x8xu8> input\n"                                                       \
+    "  tensor %Y : dram<64x32xu8> output\n"
+    const char *original = RESHAPE_HEAD "  tensor %a : sb<64x32xu8>\n"
+                                        "  %a = load %X\n"
+                                        "  %Y = save %a\n"
+                                        "  %a += f\n"
+                                        "  %Y = save %a\n"
+                                        "  %a = load %X\n"
+                                        "  %Y = save %a\n";
+    const char *result = RESHAPE_HEAD "  tensor %r1 : sb<64x32xu8> !of=a\n"
+                                      "  tensor %r2 : sb<64x32xu8> !of=a\n"
+                                      "  tensor %r3 : sb<64x32xu8> !of=a\n"
+                                      "  tensor %r4 : sb<64x32xu8> !of=a\n"
+                                      "  %r1 = load %X\n"
+                                      "  %Y = save %r1\n"
+                                      "  %r2 = load %X !reload\n"
+                                      "  %r2 += f\n"
+                                      "  %Y = save %r2\n"
+                                      "  %r3 = load %X !reload\n"
+                                      "  %Y = save %r3\n";
+    check((Case){original, result, NULL, UNPLACED});
+    check(
+        (Case){original, changed(result, "%r3 = load %X ", "%r3 = load %X[0..1] "),
+               "`save` reads %r3, but bytes 0-31 in partitions 0-63 hold what an added `load` made",
+               UNPLACED});
+}
+
+/* --- Splits, merged copies, inputs, dropped loads --- */
+
+#define COPY(a, b, c, meta)                                                                        \
+    "  tensor %Y : dram<2*128x32xu8> output\n"                                                     \
+    "  tensor %a : sb<128x32xu8>" a "\n"                                                           \
+    "  tensor %b : sb<128x32xu8>" b "\n"                                                           \
+    "  tensor %c : sb<128x32xu8>" c "\n"                                                           \
+    "  %a = f\n"                                                                                   \
+    "  %b = copy %a" meta "\n"                                                                     \
+    "  %b += g\n"                                                                                  \
+    "  %c = h\n"                                                                                   \
+    "  %Y[0] = save %b\n"
+
+static void elided_copies(void **state) {
+    (void)state;
+    accept(COPY("", "", "", ""), COPY(" at 0:0", " at 0:0", " at 0:32", " !elided"));
+    accept(COPY("", "", "", " !elided"), COPY(" at 0:0", " at 0:32", " at 0:0", ""));
+    accept(COPY("", "", "", " !x !elided !y"), COPY(" at 0:0", " at 0:32", " at 0:0", " !x !y"));
+    reject(COPY("", "", "", ""), COPY(" at 0:0", " at 0:0", " at 0:32", ""),
+           "`copy` writes %b over its own operand %a");
+    reject(COPY("", "", "", ""), COPY(" at 0:0", " at 0:32", " at 0:0", " !elided"),
+           "`copy` is marked `!elided` but its ends lie apart");
+    reject(COPY("", "", "", ""), COPY(" at 0:0", " at 0:8", " at 0:40", " !elided"),
+           "block 0 of %c at 0:40 leaves the State Buffer");
+    reject(COPY("", "", "", " !x"), COPY(" at 0:0", " at 0:0", " at 0:32", " !elided"),
+           "`copy` has other metadata than in the original");
+    char original[1024], result[1024];
+    snprintf(original, sizeof original, "%s  %%Y[1] = save %%a\n", COPY("", "", "", ""));
+    snprintf(result, sizeof result, "%s  %%Y[1] = save %%a\n",
+             COPY(" at 0:0", " at 0:0", " at 0:32", " !elided"));
+    reject(original, result,
+           "`save` reads %a, but bytes 0-31 in partitions 0-127 were overwritten by %b");
+}
+
+#define SPLIT_HEAD                                                                                 \
+    "  tensor %Y : dram<2*128x32xu8> output\n"                                                     \
+    "  tensor %a : sb<128x32xu8>"
+
+static void splits(void **state) {
+    (void)state;
+    const char *original = SPLIT_HEAD "\n"
+                                      "  %a = f\n"
+                                      "  %Y[0] = save %a\n"
+                                      "  %a = g\n"
+                                      "  %Y[1] = save %a\n";
+    const char *result = SPLIT_HEAD " at 0:0\n"
+                                    "  tensor %s : sb<128x32xu8> at 0:32 !of=a\n"
+                                    "  %a = f\n"
+                                    "  %Y[0] = save %a\n"
+                                    "  %s = g\n"
+                                    "  %Y[1] = save %s\n";
+    accept(original, result);
+    reject_changed(original, result, "save %s", "save %a",
+                   "`save` reads %a, but bytes 0-31 in partitions 0-127 hold what `f` made as %a");
+    reject(changed(original, "sb<128x32xu8>", "sb<128x32xu8> pin"),
+           SPLIT_HEAD " pin at 0:0\n"
+                      "  tensor %s : sb<128x32xu8> at 0:32 !of=a\n"
+                      "  %a = f\n"
+                      "  %Y[0] = save %a\n"
+                      "  %s = g\n"
+                      "  %Y[1] = save %s\n",
+           "%s, `!of` %a, stands for a tensor that is pinned");
+}
+
+#define INPUT_HEAD(places)                                                                         \
+    "  tensor %Y : dram<128x64xu8> output\n"                                                       \
+    "  tensor %a : sb<128x64xu8> input" places "\n"                                                \
+    "  tensor %b : sb<128x64xu8>" places "\n"
+
+static void spilled_input(void **state) {
+    (void)state;
+    const char *original = INPUT_HEAD("") "  %b = f\n"
+                                          "  %Y = save %a\n";
+    const char *result = INPUT_HEAD(" at 0:0") "  tensor %h : dram<128x64xu8> at 0 !of=a\n"
+                                               "  tensor %r : sb<128x64xu8> at 0:0 !of=a\n"
+                                               "  %h = save %a !spill\n"
+                                               "  %b = f\n"
+                                               "  %r = load %h !reload\n"
+                                               "  %Y = save %r\n";
+    accept(original, result);
+    reject_changed(original, result, "  %h = save %a !spill\n  %b = f\n",
+                   "  %b = f\n  %h = save %a !spill\n",
+                   "`save` reads %r, but bytes 0-63 in partitions 0-127 hold no value");
+    reject(original, changed(result, " input at 0:0", " at 0:0"),
+           "%a differs in `input` than in the original");
+}
+
+static void dropped_loads(void **state) {
+    (void)state;
+#define LOADS_HEAD                                                                                 \
+    "  tensor %X : dram<128x32xu8> input\n"                                                        \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %a : sb<128x32xu8> at 0:0\n"                                                         \
+    "  tensor %b : sb<128x32xu8> at 0:32\n"
+    const char *original = LOADS_HEAD "  %b = load %X\n"
+                                      "  %b = load %X\n"
+                                      "  %a = f\n"
+                                      "  %a = load %X\n"
+                                      "  %Y = save %a\n";
+    accept(original, changed(original, "  %b = load %X\n  %b = load %X\n", ""));
+    accept(original, changed(original, "  %b = load %X\n", ""));
+    reject_changed(original, original, "  %a = f\n", "",
+                   "`f` of the original is missing before this");
+    reject_changed(original, original, "  %a = load %X\n", "",
+                   "`save` reads %a, but bytes 0-31 in partitions 0-127 hold what `f` made as %a");
+    reject_changed(original, original, "  %Y = save %a\n", "",
+                   "`save` of the original is missing at the end of its loop or of the function");
+    reject_changed(original, original, "  %a = load %X\n", "  %a = load %X\n  %b = load %X\n",
+                   "`load` is not in the original");
+}
+
+static void two_results(void **state) {
+    (void)state;
+    const char *original = "  tensor %a : sb<32x16xu8>\n"
+                           "  tensor %b : sb<32x16xu8>\n"
+                           "  %a, %b = f\n";
+    accept(original, "  tensor %a : sb<32x16xu8> at 0:0\n"
+                     "  tensor %b : sb<32x16xu8> at 32:0\n"
+                     "  %a, %b = f\n");
+    reject(original,
+           "  tensor %a : sb<32x16xu8> at 64:0\n"
+           "  tensor %b : sb<32x16xu8> at 64:8\n"
+           "  %a, %b = f\n",
+           "`f` writes %b over its own destination %a");
+}
+
+/* A region of an operand that the destination does not reach may lie beside what it takes. */
+static void operand_region(void **state) {
+    (void)state;
+    const char *original = "  tensor %a : sb<32x16xu8>\n"
+                           "  tensor %b : sb<32x8xu8>\n"
+                           "  %a = f\n"
+                           "  %b = g %a(0..32, 0..8)\n";
+    accept(original, "  tensor %a : sb<32x16xu8> at 0:0\n"
+                     "  tensor %b : sb<32x8xu8> at 0:8\n"
+                     "  %a = f\n"
+                     "  %b = g %a(0..32, 0..8)\n");
+    reject(original,
+           "  tensor %a : sb<32x16xu8> at 0:0\n"
+           "  tensor %b : sb<32x8xu8> at 0:0\n"
+           "  %a = f\n"
+           "  %b = g %a(0..32, 0..8)\n",
+           "`g` writes %b over its own operand %a");
+}
+
+/* --- By itself, before placement, long loops --- */
+
+static void by_itself(void **state) {
+    (void)state;
+    check((Case){NULL, SPILL_RESULT, NULL, PLACED});
+    check((Case){NULL, changed(SPILL_RESULT, "  %h1 = save %r1 !spill\n", ""),
+                 "`load` reads %h1, which nothing writes", PLACED});
+    check((Case){NULL, HOMES_RESULT, NULL, PLACED});
+    check((Case){NULL, changed(HOMES_RESULT, "at 8192", "at 0"),
+                 "`load` reads %h1, but bytes 0-63 in partitions 0-127 were overwritten by %h2",
+                 PLACED});
+    check((Case){NULL, LOOP(" at 0:0", " at 0:16", " at 0:0"),
+                 "`g` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %c (i = 1)",
+                 PLACED});
+    check((Case){NULL, LOOP(" at 0:0", " at 0:16", ""), "%c is used but has no place", PLACED});
+    check((Case){NULL, BLOCKS_RESULT, NULL, PLACED});
+    check((Case){NULL, HALVES_RESULT, NULL, PLACED});
+}
+
+static void unplaced(void **state) {
+    (void)state;
+    check((Case){LOOP("", "", ""), LOOP("", "", ""), NULL, UNPLACED});
+    check((Case){SPILL_ORIGINAL, changed(SPILL_RESULT, " at 64 !of", " !of"), NULL, UNPLACED});
+    check((Case){SPILL_ORIGINAL, changed(SPILL_RESULT, "  %h1 = save %r1 !spill\n", ""),
+                 "`save` reads %r2, but bytes 0-31 in partitions 0-127 hold no value", UNPLACED});
+}
+
+#define LONG(trips, condition, a, b)                                                               \
+    "  tensor %Y : dram<128x16xu8> output\n"                                                       \
+    "  tensor %a : sb<128x16xu8>" a "\n"                                                           \
+    "  tensor %b : sb<128x16xu8>" b "\n"                                                           \
+    "  %a = f\n"                                                                                   \
+    "  loop o = 0.." trips " {\n"                                                                  \
+    "    loop e = 0..4611686018427387904 {\n"                                                      \
+    "    }\n"                                                                                      \
+    "    loop i = 0.." trips " {\n"                                                                \
+    "      %b = g" condition "\n"                                                                  \
+    "      %Y = save %a\n"                                                                         \
+    "    }\n"                                                                                      \
+    "  }\n"
+
+static void long_loops(void **state) {
+    (void)state;
+    const char *original = LONG("4611686018427387904", " if i == 1234567890123", "", "");
+    accept(original, LONG("4611686018427387904", " if i == 1234567890123", " at 0:0", " at 0:16"));
+    /* A fault in one iteration of very many is found if a condition tells which. */
+    reject(original, LONG("4611686018427387904", " if i == 1234567890123", " at 0:0", " at 0:0"),
+           "`save` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %b "
+           "(o = 0, i = 1234567890123)");
+    reject(LONG("4611686018427387904", " if 2*i >= 2469135780246 + 8", "", ""),
+           LONG("4611686018427387904", " if 2*i >= 2469135780246 + 8", " at 0:0", " at 0:0"),
+           "`save` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %b "
+           "(o = 0, i = 1234567890127)");
+    reject(LONG("4611686018427387904", " if o - i == 4611686018427387903", "", ""),
+           LONG("4611686018427387904", " if o - i == 4611686018427387903", " at 0:0", " at 0:0"),
+           "`save` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %b "
+           "(o = 4611686018427387903, i = 0)");
+    /* Below the limit all iterations run. */
+    const char *plain = LONG("1000", " if i == 500 && o == 700", "", "");
+    accept(plain, LONG("1000", " if i == 500 && o == 700", " at 0:0", " at 0:16"));
+    reject(plain, LONG("1000", " if i == 500 && o == 700", " at 0:0", " at 0:0"),
+           "`save` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %b "
+           "(o = 700, i = 500)");
+}
+
+/* A nest deeper than any run can be: two iterations of each of sixty loops. */
+static void deep_nest(void **state) {
+    (void)state;
+    enum { DEEP = 60 };
+    char text[8192];
+    size_t length = (size_t)snprintf(text, sizeof text,
+                                     "  tensor %%a : sb<8x8xu8>\n"
+                                     "  tensor %%b : sb<8x8xu8>\n"
+                                     "  %%a = f\n");
+    for (int i = 0; i < DEEP; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "loop i%d = 0..2 {\n", i);
+    length += (size_t)snprintf(text + length, sizeof text - length, "%%b += g %%a\n");
+    for (int i = 0; i < DEEP; i++)
+        length += (size_t)snprintf(text + length, sizeof text - length, "}\n");
+    char placed[8192];
+    snprintf(placed, sizeof placed, "%s",
+             changed(text, "%a : sb<8x8xu8>", "%a : sb<8x8xu8> at 0:0"));
+    accept(text, changed(placed, "%b : sb<8x8xu8>", "%b : sb<8x8xu8> at 0:8"));
+    reject_changed(text, placed, "%b : sb<8x8xu8>", "%b : sb<8x8xu8> at 0:0",
+                   "`g` writes %b over its own operand %a (i56 = 0, i57 = 0, i58 = 0, i59 = 0)");
+}
+
+/* A loop that picks blocks is cut only where there is no other way. */
+static void many_blocks(void **state) {
+    (void)state;
+    const char *text = "  tensor %X : dram<1125899906842624*8x8xu8> input\n"
+                       "  tensor %Y : dram<1125899906842624*8x8xu8> output\n"
+                       "  tensor %a : sb<8x8xu8> at 0:0\n"
+                       "  loop i = 0..1125899906842624 {\n"
+                       "    %a = load %X[i]\n"
+                       "    %Y[i] = save %a\n"
+                       "  }\n"
+                       "  %Y[5..1125899906842624] = g %X\n";
+    accept(text, text);
+    reject_changed(text, text, "%Y[i] = save %a", "%Y[i] = save %a if i == 0",
+                   "`save` has another condition than in the original");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(placement),  cmocka_unit_test(illegal_band),
-        cmocka_unit_test(granules),   cmocka_unit_test(granule_taken_back),
-        cmocka_unit_test(spill_code),cmocka_unit_test(homes), cmocka_unit_test(second_iteration), cmocka_unit_test(conditions), cmocka_unit_test(inherited_condition), cmocka_unit_test(blocks), cmocka_unit_test(halves),
+        cmocka_unit_test(placement),
+        cmocka_unit_test(illegal_band),
+        cmocka_unit_test(granules),
+        cmocka_unit_test(granule_taken_back),
+        cmocka_unit_test(spill_code),
+        cmocka_unit_test(homes),
+        cmocka_unit_test(second_iteration),
+        cmocka_unit_test(conditions),
+        cmocka_unit_test(inherited_condition),
+        cmocka_unit_test(blocks),
+        cmocka_unit_test(halves),
+        cmocka_unit_test(rematerialise),
+        cmocka_unit_test(reshaping),
+        cmocka_unit_test(elided_copies),
+        cmocka_unit_test(splits),
+        cmocka_unit_test(spilled_input),
+        cmocka_unit_test(dropped_loads),
+        cmocka_unit_test(two_results),
+        cmocka_unit_test(operand_region),
+        cmocka_unit_test(by_itself),
+        cmocka_unit_test(unplaced),
+        cmocka_unit_test(long_loops),
+        cmocka_unit_test(deep_nest),
+        cmocka_unit_test(many_blocks),
     };
-    (void)UNPLACED;
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
