@@ -84,12 +84,17 @@ static bool moves(const Tensor *tensor) {
     return tensor->space == SPACE_SB && !tensor->fixed && !stays(tensor);
 }
 
+/* All blocks where the index may leave the tensor: at such an iteration none is touched, which a
+ * copy of one block cannot express. */
 static int64_t blocks_named(const Func *func, const Operand *operand) {
     const Blocks *blocks = operand->blocks;
-    if (!blocks || blocks->kind == BLOCKS_ALL) return func->tensors[operand->tensor].blocks;
+    int64_t all = func->tensors[operand->tensor].blocks;
+    if (!blocks || blocks->kind == BLOCKS_ALL) return all;
+    Range low = affine_range(blocks->low, func, NULL), high = {low.low + 1, low.high + 1};
+    if (blocks->kind == BLOCKS_RANGE) high = affine_range(blocks->high, func, NULL);
+    if (low.low < 0 || high.high > all) return all;
     if (blocks->kind == BLOCKS_ONE) return 1;
-    BlockSpan span = operand_blocks(func, operand);
-    return span.last - span.first + 1;
+    return high.high - low.low;
 }
 
 /* The blocks of the operand's tensor that the instruction's operands up to it name; 0 unless it is
