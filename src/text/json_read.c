@@ -195,9 +195,12 @@ static void put_number(JsonReader *reader, Node node) {
 
 static void put_quoted(JsonReader *reader, Node node) {
     uint32_t opened = open_mark(reader, node);
-    const char *text = json_string_value(node.value);
     write_char(&reader->out, '"');
-    for (; *text; text++) {
+    for (const char *text = json_string_value(node.value); *text; text++) {
+        if ((unsigned char)*text < 0x20 || *text == 0x7F) {
+            COMPLAIN(reader, span_of(reader, node), "a control character in a string");
+            break;
+        }
         if (*text == '"' || *text == '\\') write_char(&reader->out, '\\');
         write_char(&reader->out, *text);
     }
@@ -355,8 +358,10 @@ static void put_placement(JsonReader *reader, Node placement) {
     close_mark(reader, opened);
 }
 
-/* `SPACE<BLOCKS*SHAPExDTYPE>` */
+/* `: SPACE<BLOCKS*SHAPExDTYPE>`. Faults of the whole are told at the shape. */
 static void put_type(JsonReader *reader, const Node *found) {
+    uint32_t type = open_mark(reader, found[TENSOR_SHAPE]);
+    put(reader, ": ");
     put_bare(reader, found[TENSOR_SPACE], "a space");
     put(reader, "<");
     uint32_t opened = open_mark(reader, found[TENSOR_SHAPE]);
@@ -373,6 +378,7 @@ static void put_type(JsonReader *reader, const Node *found) {
     close_mark(reader, opened);
     put_bare(reader, found[TENSOR_DTYPE], "a data type");
     put(reader, ">");
+    close_mark(reader, type);
 }
 
 /* Flags that are false and numbers that are the default are as if they were not there. */
@@ -430,7 +436,7 @@ static void put_tensor(JsonReader *reader, Node object) {
     uint32_t opened = open_mark(reader, object);
     put(reader, "tensor ");
     put_name(reader, "%", found[TENSOR_NAME]);
-    put(reader, " : ");
+    put(reader, " ");
     put_type(reader, found);
     put_attributes(reader, found);
     put_metadata(reader, found[TENSOR_METADATA]);
