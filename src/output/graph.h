@@ -10,7 +10,7 @@
 void write_graph_dimacs(const Module *module, Writer *out);
 
 /* `{"functions": [{"name", "nodes": [{"id", "tensor", "class", "bytes", "blocks"}],
- * "edges": [[i, j]]}]}`, nodes counted from 0. */
+ * "edges": [[i, j]]}]}`, nodes counted from 0, `class` as in ir/geometry.h. */
 void write_graph_json(const Module *module, Writer *out);
 
 #endif
