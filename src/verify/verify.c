@@ -471,7 +471,7 @@ static void compare_outputs(Run *run) {
                             &block) &&
             first_time(run, NO_INST, i))
             tell_difference(run, run->match.result->tensors[is.tensor].span,
-                            "at the end the output is", is.tensor, block, difference);
+                            "the function returns", is.tensor, block, difference);
         segments_drop(&run->original, &run->was.segments[0]);
         segments_drop(&run->result, &run->is.segments[0]);
     }
