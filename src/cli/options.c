@@ -345,11 +345,21 @@ static bool mode_is_at_once(Mode mode) {
     return mode == MODE_HELP || mode == MODE_VERSION || mode == MODE_COMPLETION;
 }
 
+/* What help shows as the default is what is stored. */
+static void store_defaults(CommandLine *line) {
+    *line = (CommandLine){.options = options_default()};
+    for (int i = 0; i < ROW_COUNT; i++) {
+        const OptionRow *row = &OPTION_ROWS[i];
+        if (row->fallback && row->kind >= STORE_CHOICE && row->kind != STORE_INT64)
+            store(line, row, row->fallback);
+    }
+}
+
 bool command_line_read(CommandLine *line, int argc, char **argv) {
     struct option longs[ROW_COUNT + 1];
     char shorts[2 * ROW_COUNT + 2];
     bool given[ROW_COUNT] = {false};
-    *line = (CommandLine){.options = options_default(), .jobs = 1};
+    store_defaults(line);
     make_getopt_tables(longs, shorts);
     opterr = 0;
     for (;;) {
