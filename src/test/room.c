@@ -84,30 +84,41 @@ static bool moves(const Tensor *tensor) {
     return tensor->space == SPACE_SB && !tensor->fixed && !stays(tensor);
 }
 
-/* All blocks where the index may leave the tensor: at such an iteration none is touched, which a
- * copy of one block cannot express. */
-static int64_t blocks_named(const Func *func, const Operand *operand) {
+/* The blocks [low, high) that an operand may name: all where the index may leave the tensor, since
+ * a copy of fewer cannot express that none is touched. */
+static Range blocks_range(const Func *func, const Operand *operand) {
     const Blocks *blocks = operand->blocks;
     int64_t all = func->tensors[operand->tensor].blocks;
-    if (!blocks || blocks->kind == BLOCKS_ALL) return all;
+    if (!blocks || blocks->kind == BLOCKS_ALL) return (Range){0, all};
     Range low = affine_range(blocks->low, func, NULL), high = {low.low + 1, low.high + 1};
     if (blocks->kind == BLOCKS_RANGE) high = affine_range(blocks->high, func, NULL);
-    if (low.low < 0 || high.high > all) return all;
-    if (blocks->kind == BLOCKS_ONE) return 1;
-    return high.high - low.low;
+    if (low.low < 0 || high.high > all) return (Range){0, all};
+    return (Range){low.low, high.high};
 }
 
-/* The blocks of the operand's tensor that the instruction's operands up to it name; 0 unless it is
- * the last operand of that tensor. */
+/* How many blocks of its tensor an operand names at a time, where it is the only one. */
+static int64_t blocks_named(const Func *func, const Operand *operand) {
+    Range range = blocks_range(func, operand);
+    bool one = operand->blocks && operand->blocks->kind == BLOCKS_ONE;
+    bool leaves = range.high - range.low == func->tensors[operand->tensor].blocks;
+    return one && !leaves ? 1 : range.high - range.low;
+}
+
+/* The blocks that one copy holds for all operands of a tensor that the instruction has; 0 unless
+ * `last` is the last of them. Several share one copy of all that they may name together. */
 static int64_t blocks_at_last(const Func *func, const Inst *inst, uint32_t last) {
-    uint32_t tensor = inst->operands[last].tensor;
-    int64_t sum = 0;
+    uint32_t tensor = inst->operands[last].tensor, operands = 0;
+    Range together = {INT64_MAX, 0};
     for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++) {
         if (inst->operands[i].tensor != tensor) continue;
         if (i > last) return 0;
-        sum = saturating_add(sum, blocks_named(func, &inst->operands[i]));
+        Range range = blocks_range(func, &inst->operands[i]);
+        if (range.low < together.low) together.low = range.low;
+        if (range.high > together.high) together.high = range.high;
+        operands++;
     }
-    return sum;
+    if (operands == 1) return blocks_named(func, &inst->operands[last]);
+    return together.high - together.low;
 }
 
 static Skyline base_skyline(const Func *func, bool wide) {
@@ -168,7 +179,7 @@ static int64_t least(const Func *func) {
 static int64_t random_usable(const Func *func, RandomRoom room, Chance *chance, Arena *scratch) {
     int64_t need = demand(func, false);
     if (room == ROOM_AMPLE) return all_stacked(func) + chance_between(chance, 0, 64);
-    if (room == ROOM_IMPOSSIBLE) return chance_between(chance, need / 2, need > 8 ? need - 8 : 0);
+    if (room == ROOM_IMPOSSIBLE) return chance_between(chance, need / 2, need - need / 8);
     Observed observed = observe(func, scratch);
     int64_t peak = ceil_div(observed_peak(&observed), QUADRANTS) * GRANULE;
     int64_t most = room == ROOM_TIGHT ? peak * chance_between(chance, 95, 115) / 100 : 3 * need;
