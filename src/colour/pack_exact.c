@@ -1,5 +1,6 @@
 /* The exact search: depth first over bottom-justified placements, lowest place first. */
 #include <string.h>
+#include <stdlib.h>
 
 #include "colour/pack_internal.h"
 #include "support/sort.h"
@@ -84,7 +85,11 @@ typedef struct {
 
     /* Guidance. */
     uint64_t *priority; /* [options] */
-    uint32_t *count;    /* [cells] */
+    uint64_t *sums;     /* [capacity / 64 + 1] */
+    uint32_t least_height;
+    bool use_sums;
+    uint32_t *domain;   /* [cells] */
+    uint32_t *cell_weight;
     uint32_t *ready;    /* [options] */
     uint32_t fail_cell;
     uint64_t *blame;    /* [options]*/
@@ -251,6 +256,67 @@ static uint32_t sort_members(Search *s, uint32_t cell) {
     return count;
 }
 
+enum { MOST_SUMMANDS = 14 };
+
+/* sums |= sums << height, within `words`. */
+static void add_summand(uint64_t *sums, uint32_t words, uint32_t height) {
+    uint32_t skip = height / 64, shift = height % 64;
+    if (skip >= words) return;
+    if (shift == 0) {
+        for (uint32_t w = words; w-- > skip;)
+            sums[w] |= sums[w - skip];
+        return;
+    }
+    for (uint32_t w = words - 1; w > skip; w--)
+        sums[w] |= sums[w - skip] << shift | sums[w - skip - 1] >> (64 - shift);
+    sums[skip] |= sums[0] << shift;
+}
+
+/* The least sum that is at least `from`, or UINT32_MAX. */
+static uint32_t next_sum(const uint64_t *sums, uint32_t words, uint32_t from) {
+    uint32_t w = from / 64;
+    if (w >= words) return UINT32_MAX;
+    uint64_t bits = sums[w] & (UINT64_MAX << (from % 64));
+    while (!bits) {
+        if (++w == words) return UINT32_MAX;
+        bits = sums[w];
+    }
+    return w * 64 + (uint32_t)__builtin_ctzll(bits);
+}
+
+/* Where a cell has little space to waste, the first item that starts at or above y stands on a sum
+ * of heights of items whose lowest places are below y. */
+static bool match_sums(Search *s, uint32_t cell, uint32_t count, uint32_t waste) {
+    const uint32_t *members = s->member_list + s->cell_members[cell];
+    uint32_t floor = s->floor[cell];
+    uint32_t words = (s->part.capacity - floor) / 64 + 1;
+    uint64_t *sums = s->sums;
+    bool ready = false;
+    uint32_t added = 0;
+    for (uint32_t k = 1; k < count; k++) {
+        uint32_t y = s->lowest[members[k]];
+        if (y <= s->lowest[members[k - 1]]) continue;
+        if (k > MOST_SUMMANDS) return true;
+        if (!ready) {
+            memset(sums, 0, words * sizeof *sums);
+            sums[0] = 1;
+            ready = true;
+        }
+        for (; added < k; added++) {
+            add_summand(sums, words, s->height[members[added]]);
+            s->work += words / 4;
+        }
+        uint32_t from = y - floor > waste ? y - floor - waste : 0;
+        uint32_t sum = next_sum(sums, words, from);
+        if (sum != UINT32_MAX && sum <= y - floor) continue;
+        uint32_t least = sum == UINT32_MAX ? DEAD : floor + sum;
+        /* The list is not sorted again: what is raised here stays below what it is raised to. */
+        for (uint32_t m = k; m < count && s->lowest[members[m]] < least; m++)
+            if (!raise(s, members[m], least)) return false;
+    }
+    return true;
+}
+
 /* What stands next in a cell: raises its floor, and those that cannot be next above one that can. */
 static bool tighten(Search *s, uint32_t cell) {
     const uint32_t *members = s->member_list + s->cell_members[cell];
@@ -262,6 +328,7 @@ static bool tighten(Search *s, uint32_t cell) {
     floor = s->floor[cell];
     uint64_t waste = (uint64_t)waste_left(s, cell);
     uint64_t next = UINT64_MAX, filled = 0, idle = 0;
+    uint32_t domain = 0;
     for (uint32_t k = 0; k < count; k++) {
         uint32_t o = members[k], y = s->lowest[o];
         if (y > floor + filled + idle) {
@@ -272,17 +339,23 @@ static bool tighten(Search *s, uint32_t cell) {
                 return false;
             }
         }
-        if (y <= floor + waste && y + (uint64_t)s->height[o] < next)
-            next = y + (uint64_t)s->height[o];
+        if (y <= floor + waste) {
+            domain++;
+            if (y + (uint64_t)s->height[o] < next) next = y + (uint64_t)s->height[o];
+        }
         filled += s->height[o];
     }
-    if (s->lowest[members[count - 1]] <= floor + waste) return true;
-    for (uint32_t k = count; k-- > 0;) {
-        uint32_t o = members[k];
-        if (s->lowest[o] <= floor + waste) break;
-        if (s->lowest[o] >= next) continue;
-        if (!raise(s, o, next > DEAD ? DEAD : next)) return false;
-    }
+    if (s->domain[cell] != domain) set(s, &s->domain[cell], domain);
+    if (s->lowest[members[count - 1]] > floor + waste)
+        for (uint32_t k = count; k-- > 0;) {
+            uint32_t o = members[k];
+            if (s->lowest[o] <= floor + waste) break;
+            if (s->lowest[o] >= next) continue;
+            if (!raise(s, o, next > DEAD ? DEAD : next)) return false;
+        }
+    if (waste >= s->least_height || s->cell_blocks[cell] != s->cell_blocks[cell + 1]) return true;
+    if (s->lowest[members[count - 1]] == floor) return true;
+    if (s->use_sums) return match_sums(s, cell, sort_members(s, cell), (uint32_t)waste);
     return true;
 }
 
@@ -291,6 +364,7 @@ static bool settle(Search *s) {
         uint32_t cell = s->queue[--s->queued];
         s->dirty[cell] = 0;
         if (!tighten(s, cell)) {
+            s->cell_weight[cell]++;
             while (s->queued)
                 s->dirty[s->queue[--s->queued]] = 0;
             return false;
@@ -391,27 +465,21 @@ static void memo_add(Search *s, Key key) {
 
 /* ---- search ---- */
 static uint32_t choose(Search *s, uint32_t nready) {
-    if (s->mode & 1) {
-        uint32_t best = s->ready[0];
-        for (uint32_t k = 1; k < nready; k++)
-            if (s->priority[s->ready[k]] > s->priority[best]) best = s->ready[k];
-        return best;
-    }
-    for (uint32_t k = 0; k < nready; k++) {
-        uint32_t o = s->ready[k];
-        for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++)
-            s->count[s->cell_list[i]]++;
-        s->work += 3 * (s->option_cells[o + 1] - s->option_cells[o]);
-    }
     uint64_t least = UINT64_MAX;
     uint32_t best = DEAD, best_cell = 0;
     for (uint32_t k = 0; k < nready; k++) {
         uint32_t o = s->ready[k];
+        s->work += s->option_cells[o + 1] - s->option_cells[o];
         for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++) {
             uint32_t cell = s->cell_list[i];
             int64_t w = waste_left(s, cell);
-            uint64_t score = ((uint64_t)s->count[cell] + (w > 0)) << 32;
-            score += (uint64_t)(w > UINT32_MAX ? UINT32_MAX : w);
+            uint64_t score;
+            switch (s->mode) {
+            case 0: score = ((uint64_t)s->domain[cell] + (w > 0)) << 32; score += s->floor[cell]; break;
+            case 1: score = ((uint64_t)s->domain[cell] + (w > 0)) << 32; score += (uint64_t)(w > UINT32_MAX ? UINT32_MAX : w); break;
+            case 2: score = ((uint64_t)s->floor[cell] << 32) + ((uint64_t)s->domain[cell] + (w > 0)); break;
+            default: score = (((uint64_t)s->domain[cell] + (w > 0)) << 32) / s->cell_weight[cell]; break;
+            }
             if (score < least || (score == least && cell == best_cell &&
                                   s->priority[o] > s->priority[best])) {
                 least = score;
@@ -420,12 +488,14 @@ static uint32_t choose(Search *s, uint32_t nready) {
             }
         }
     }
-    for (uint32_t k = 0; k < nready; k++) {
-        uint32_t o = s->ready[k];
-        for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++)
-            s->count[s->cell_list[i]] = 0;
-    }
     return best;
+}
+
+static bool is_ready(const Search *s, uint32_t option) {
+    uint32_t y = s->lowest[option];
+    for (uint32_t i = s->option_cells[option]; i < s->option_cells[option + 1]; i++)
+        if (s->floor[s->cell_list[i]] != y) return false;
+    return true;
 }
 
 typedef enum { STEP_OPEN, STEP_FAILED, STEP_FOUND } Step;
@@ -435,14 +505,11 @@ static Step advance(Search *s, uint32_t *option) {
     for (;;) {
         if (!settle(s)) return STEP_FAILED;
         if (s->placed == s->items) return STEP_FOUND;
-        uint32_t level = DEAD;
-        for (uint32_t o = 0; o < s->options; o++)
-            if (s->lowest[o] < level) level = s->lowest[o];
         uint32_t nready = 0;
         bool moved = false;
-        s->work += s->options / 2;
+        s->work += s->options;
         for (uint32_t o = 0; o < s->options; o++) {
-            if (s->lowest[o] != level) continue;
+            if (s->lowest[o] == DEAD || !is_ready(s, o)) continue;
             if (supported(s, o)) {
                 s->ready[nready++] = o;
             } else {
@@ -733,6 +800,11 @@ static bool build(Search *s, const Neighbours *neighbours, Arena *scratch) {
         if (!pass) s->cell_block = RAW_ARRAY(scratch, Block, cb);
     }
 
+    s->sums = RAW_ARRAY(scratch, uint64_t, s->part.capacity / 64 + 2);
+    s->least_height = DEAD;
+    for (uint32_t o = 0; o < no; o++)
+        if (s->height[o] < s->least_height) s->least_height = s->height[o];
+    s->use_sums = !getenv("NOSUMS");
     /* State. */
     s->lowest = NEW_ARRAY(scratch, uint32_t, no);
     s->support = NEW_ARRAY(scratch, uint32_t, no);
@@ -747,7 +819,10 @@ static bool build(Search *s, const Neighbours *neighbours, Arena *scratch) {
     s->dirty = NEW_ARRAY(scratch, uint8_t, s->cells);
     s->decisions = RAW_ARRAY(scratch, Decision, (size_t)n + 1);
     s->memo = NEW_ARRAY(scratch, Key, (size_t)1 << MEMO_BITS);
-    s->count = NEW_ARRAY(scratch, uint32_t, s->cells);
+    s->domain = NEW_ARRAY(scratch, uint32_t, s->cells);
+    s->cell_weight = NEW_ARRAY(scratch, uint32_t, s->cells);
+    for (uint32_t c = 0; c < s->cells; c++)
+        s->cell_weight[c] = 1;
     s->ready = RAW_ARRAY(scratch, uint32_t, no);
     for (uint32_t o = 0; o < no; o++) {
         s->shortest[o] = DEAD;

@@ -1,56 +1,311 @@
 #include "driver/allocate.h"
 
-#include "analysis/live.h"
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "driver/demand.h"
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
+#include "driver/relieve.h"
+#include "driver/round.h"
 #include "spill/homes.h"
 #include "spill/lastresort.h"
 #include "spill/legalize.h"
+#include "support/checked.h"
+#include "support/writer.h"
 #include "verify/verify.h"
 
-static Str *tensor_names(const Func *func, Arena *arena) {
-    Str *names = RAW_ARRAY(arena, Str, func->ntensors);
-    for (uint32_t t = 0; t < func->ntensors; t++)
-        names[t] = func->tensors[t].name;
-    return names;
+/* Everything one allocation works on. */
+typedef struct {
+    const Func *func;
+    const Target *target;
+    const Options *options;
+    Arena *arena; /* of the function */
+    DiagQueue *diags;
+    Str *names;    /* [ntensors] of the input */
+    uint32_t size; /* granules of the byte axis */
+    Plan plan;
+    Sources sources;
+    Relief relief;
+    Rewritten current; /* the function with the plan carried out */
+    Writer log;
+    double started;
+    Allocation result;
+} Job;
+
+enum { MOST_ROUNDS = 24, LONGEST_GRAPH = 1 << 28 };
+
+static double now(void) {
+    struct timespec time;
+    clock_gettime(CLOCK_MONOTONIC, &time);
+    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
 }
 
-static bool judge(const Func *func, const Func *result, const Target *target,
-                  const Options *options, DiagQueue *diags) {
-    VerifyOptions verify_options = {.placed = options->emit != EMIT_SPILLED};
-    return !options->verify || verify(func, result, target, verify_options, diags);
+/* ---- the report ---- */
+
+#define LOG(job, ...)                                                                              \
+    do {                                                                                           \
+        if ((job)->options->verbose) {                                                             \
+            write_str(&(job)->log, (job)->func->name);                                             \
+            write_format(&(job)->log, ": " __VA_ARGS__);                                           \
+            write_char(&(job)->log, '\n');                                                         \
+        }                                                                                          \
+    } while (0)
+
+static void log_failed(Job *job, const Round *round) {
+    for (uint32_t i = 0; job->options->verbose && i < round->placement.nfailed; i++) {
+        const Node *node = &round->nodes.items[round->placement.failed[i]];
+        if (!isinf(node->cost)) continue;
+        Str name = job->current.func->tensors[node->tensor].name;
+        LOG(job, "  infinite node %.*s", (int)name.length, name.text);
+    }
+}
+
+static void note_round(Job *job, const Round *round) {
+    Report *report = &job->result.report;
+    if (report->iterations++ == 0) {
+        report->tensors = round->nodes.count;
+        report->edges = round->graph.first ? round->graph.edges : round->meetings;
+        report->max_degree = round->graph.max_degree;
+        report->high_water_before = (int64_t)round->pressure.peak * GRANULE;
+    }
+    LOG(job, "  renumber locations: %u tensors", round->nodes.count);
+    LOG(job, "  build interference graph: %" PRIu64 " edges",
+        round->graph.first ? round->graph.edges : round->meetings);
+    LOG(job, "  SB high-water mark = %" PRId64 " bytes", (int64_t)round->pressure.peak * GRANULE);
+    if (!round->graph.first) return;
+    LOG(job, "  simplify: lo = %u, hi = %u, inf = %u", round->stack.low, round->stack.high,
+        round->stack.infinite);
+    if (!round->placed) log_failed(job, round);
+    LOG(job, "  SB score = %.0f (lower is better)", round->placed ? 0 : round->placement.score);
+}
+
+static void sum_up(Job *job) {
+    Report *report = &job->result.report;
+    const Func *func = job->current.func;
+    DmaSum before = sum_dmas(job->func, job->target), after = sum_dmas(func, job->target);
+    report->instructions = job->func->ninsts;
+    report->usable_bytes = target_usable(job->target);
+    report->saves = after.saves - before.saves;
+    report->reloads = after.reloads - before.reloads;
+    report->spill_cycles = saturating_sub(after.cycles, before.cycles);
+    report->dma_bytes = saturating_sub(after.bytes, before.bytes);
+    report->high_water = high_water(func);
+    uint32_t accesses = 0;
+    for (uint32_t t = 0; t < job->func->ntensors; t++) {
+        if (!job->plan.spilled[t]) continue;
+        const Tensor *tensor = &job->func->tensors[t];
+        report->spilled_tensors++;
+        report->spilled_bytes_per_partition += tensor->bytes * tensor->blocks;
+        for (uint32_t a = job->plan.first[t]; a < job->plan.first[t + 1]; a++)
+            accesses += job->plan.accesses[a].reads;
+    }
+    report->reloads_removed = accesses > report->reloads ? accesses - report->reloads : 0;
+    LOG(job, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
+    LOG(job, "  no more spills");
+    LOG(job, "  Number of iterations in SB spills do loop: %u", report->iterations);
+    LOG(job, "  number of tensors spilled from SB = %u", report->spilled_tensors);
+    LOG(job, "  total size of spilled tensors = %" PRId64 " bytes/partition",
+        report->spilled_bytes_per_partition);
+    LOG(job, "  potential redundant reloads = %u, erased = %u", accesses, report->reloads_removed);
+    LOG(job, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64, report->dram_spill_bytes,
+        (report->dram_spill_bytes + 63) / 64 * 64);
+}
+
+/* ---- rounds ---- */
+
+/* The input as it stands, as a rewrite that changed nothing; its arrays are copied so that places
+ * and marks can be set. */
+static Rewritten unchanged(const Func *func, Arena *arena) {
+    Rewritten same = {.func = NEW(arena, Func),
+                      .origin = RAW_ARRAY(arena, uint32_t, func->ntensors),
+                      .role = NEW_ARRAY(arena, uint8_t, func->ntensors),
+                      .first_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
+                      .end_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
+                      .origin_inst = RAW_ARRAY(arena, uint32_t, func->ninsts)};
+    *same.func = *func;
+    same.func->tensors = RAW_ARRAY(arena, Tensor, func->ntensors);
+    if (func->ntensors) memcpy(same.func->tensors, func->tensors, func->ntensors * sizeof(Tensor));
+    same.func->insts = RAW_ARRAY(arena, Inst, func->ninsts);
+    if (func->ninsts) memcpy(same.func->insts, func->insts, func->ninsts * sizeof(Inst));
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        same.origin[t] = t;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        same.origin_inst[i] = i;
+    return same;
+}
+
+static bool any_spilled(const Plan *plan) {
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (plan->spilled[t]) return true;
+    return false;
+}
+
+static void rewrite_current(Job *job, Arena *arena) {
+    job->current = any_spilled(&job->plan)
+                       ? rewrite(&job->plan, &job->sources, job->options->remat, arena)
+                       : unchanged(job->func, arena);
+    if (job->options->verbose) legalize(&job->current, job->names, arena);
+}
+
+static void set_places(Job *job, const Round *round) {
+    for (uint32_t n = 0; n < round->nodes.count; n++) {
+        const Node *node = &round->nodes.items[n];
+        Tensor *tensor = &job->current.func->tensors[node->tensor];
+        if (node->fixed) continue;
+        Place *places = RAW_ARRAY(job->arena, Place, node->blocks);
+        for (uint32_t b = 0; b < node->blocks; b++) {
+            Rect rect = round->placement.rects[n][b];
+            places[b] = place_at(rect.low, rect.mask);
+        }
+        tensor->at = places;
+    }
+}
+
+static void keep_costs(Job *job, const Round *round) {
+    double *costs = RAW_ARRAY(job->arena, double, job->current.func->ntensors);
+    for (uint32_t t = 0; t < job->current.func->ntensors; t++)
+        costs[t] =
+            round->nodes.of[t] == NO_NODE ? INFINITY : round->nodes.items[round->nodes.of[t]].cost;
+    job->result.cost = costs;
+}
+
+/* Far over capacity the graph would be quadratic, and where spilling is sure it tells nothing that
+ * the pressure does not: then it is not built. */
+static bool is_worth_colouring(const Job *job, const Round *round) {
+    if (round->meetings > LONGEST_GRAPH && round->pressure.peak > job->size) return false;
+    return job->options->effort == 0 || round->pressure.peak <= job->size;
+}
+
+/* The seed's loop: colours, and while something has no place, spills more and tries again. */
+static bool colour_to_fixpoint(Job *job) {
+    for (uint32_t count = 0; count < MOST_ROUNDS; count++) {
+        Arena memory;
+        arena_init(&memory);
+        Round round;
+        double begin = now();
+        rewrite_current(job, job->arena);
+        double rewritten = now();
+        analyse_round(&job->current, &job->plan, job->target, &memory, &round);
+        double analysed = now();
+        if (is_worth_colouring(job, &round)) colour_round(job->options, job->size, &memory, &round);
+        note_round(job, &round);
+        double coloured = now();
+        if (round.placed) {
+            set_places(job, &round);
+            keep_costs(job, &round);
+        }
+        bool more = !round.placed && relieve(&job->relief, &job->plan, &job->sources, &job->current,
+                                             &round, job->options);
+        job->result.report.seconds.spill += rewritten - begin + (now() - coloured);
+        job->result.report.seconds.analyse += analysed - rewritten;
+        job->result.report.seconds.colour += coloured - analysed;
+        arena_free(&memory);
+        if (round.placed) return true;
+        if (!more || now() - job->started > job->options->time_limit) return false;
+    }
+    return false;
+}
+
+static bool take_last_resort(Job *job) {
+    LastResort outcome =
+        last_resort(&job->plan, &job->sources, job->target, job->arena, &job->current);
+    job->result.report.last_resort = true;
+    if (!outcome.placed)
+        report_impossible(job->func, &job->result.live, job->target, outcome.inst, outcome.proved,
+                          job->diags);
+    return outcome.placed;
+}
+
+/* ---- the whole ---- */
+
+static void finish(Job *job) {
+    double begin = now();
+    Report *report = &job->result.report;
+    Arena scratch;
+    arena_init(&scratch);
+    legalize(&job->current, job->names, job->arena);
+    report->dram_spill_bytes = place_homes(&job->current, &scratch);
+    arena_free(&scratch);
+    bool spilled = any_spilled(&job->plan);
+    if (job->options->emit == EMIT_SPILLED) {
+        for (uint32_t t = 0; t < job->current.func->ntensors; t++)
+            if (!job->current.func->tensors[t].fixed) job->current.func->tensors[t].at = NULL;
+    } else {
+        mark_copies(job->current.func, job->arena);
+        mark_header(job->current.func, spilled, job->arena);
+    }
+    sum_up(job);
+    report->seconds.spill += now() - begin;
+}
+
+static bool judge(Job *job) {
+    double begin = now();
+    VerifyOptions options = {.placed = job->options->emit != EMIT_SPILLED};
+    bool good = !job->options->verify ||
+                verify(job->func, job->current.func, job->target, options, job->diags);
+    job->result.report.seconds.verify += now() - begin;
+    return good;
+}
+
+static AllocStatus run(Job *job) {
+    double begin = now();
+    job->result.live = live_range(job->func, job->arena);
+    LOG(job, "allocating SB");
+    LOG(job, "  linearize and check");
+    if (!check_fixed(job->func, &job->result.live, job->diags)) return WRONG_INPUT;
+    if (is_placed(job->func)) {
+        job->current = unchanged(job->func, job->arena);
+        job->plan = plan_make(job->func, job->arena);
+        sum_up(job);
+        return judge(job) ? ALLOCATED : WRONG_INPUT;
+    }
+    job->plan = plan_make(job->func, job->arena);
+    job->sources = sources_make(&job->plan, job->arena);
+    uint32_t bad = impossible_instruction(&job->plan, &job->result.live, job->size);
+    job->result.report.seconds.analyse += now() - begin;
+    if (bad != UINT32_MAX) {
+        report_impossible(job->func, &job->result.live, job->target, bad, true, job->diags);
+        return NOT_ALLOCATED;
+    }
+    job->relief = relief_make(job->func, &job->result.live, job->target, job->arena);
+    if (!colour_to_fixpoint(job)) {
+        if (now() - job->started > job->options->time_limit) {
+            diag_error(job->diags, job->func->span, "out of time after %.0f seconds",
+                       job->options->time_limit);
+            return NOT_ALLOCATED;
+        }
+        if (!take_last_resort(job)) return NOT_ALLOCATED;
+    }
+    finish(job);
+    return judge(job) ? ALLOCATED : WRONG_RESULT;
 }
 
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags) {
-    Allocation allocation = {.func = func};
-    allocation.live = live_range(func, arena);
-    if (!check_fixed(func, &allocation.live, diags)) {
-        allocation.status = WRONG_INPUT;
-        return allocation;
+    Job job = {.func = func,
+               .target = target,
+               .options = options,
+               .arena = arena,
+               .diags = diags,
+               .size = (uint32_t)(target_usable(target) / GRANULE),
+               .started = now()};
+    job.names = RAW_ARRAY(arena, Str, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        job.names[t] = func->tensors[t].name;
+    writer_to_memory(&job.log);
+    job.result.func = func;
+    job.result.status = run(&job);
+    if (job.result.status == ALLOCATED) {
+        job.result.func = job.current.func;
+        job.result.live = live_range(job.current.func, arena);
     }
-    if (is_placed(func)) {
-        bool good = verify(func, func, target, (VerifyOptions){.placed = true}, diags);
-        allocation.status = good ? ALLOCATED : WRONG_RESULT;
-        return allocation;
-    }
-    Plan plan = plan_make(func, arena);
-    Sources sources = sources_make(&plan, arena);
-    Rewritten result;
-    LastResort outcome = last_resort(&plan, &sources, target, arena, &result);
-    if (!outcome.placed) {
-        report_impossible(func, &allocation.live, target, outcome.inst, outcome.proved, diags);
-        allocation.status = NOT_ALLOCATED;
-        return allocation;
-    }
-    legalize(&result, tensor_names(func, arena), arena);
-    allocation.report.dram_spill_bytes = place_homes(&result, arena);
-    allocation.report.last_resort = true;
-    mark_copies(result.func, arena);
-    mark_header(result.func, true, arena);
-    allocation.func = result.func;
-    allocation.live = live_range(result.func, arena);
-    if (!judge(func, result.func, target, options, diags)) allocation.status = WRONG_RESULT;
-    return allocation;
+    Str log = {job.log.buffer, (uint32_t)job.log.length};
+    job.result.log = (Str){arena_copy(arena, log.text, log.length), log.length};
+    writer_free(&job.log);
+    job.result.report.seconds.total = now() - job.started;
+    return job.result;
 }

@@ -52,7 +52,7 @@ static void fill_loops(Plan *plan, Arena *arena) {
             }
         sort_keys(keys, nkeys, &scratch);
         for (size_t i = 0; i < nkeys; i++)
-            PUSH(arena, plan->loops, nloops, loop_capacity, ((PlanLoop){keys[i].id, false}));
+            PUSH(arena, plan->loops, nloops, loop_capacity, ((PlanLoop){.loop = keys[i].id}));
     }
     plan->first_loop[func->ntensors] = (uint32_t)nloops;
     arena_free(&scratch);
@@ -88,25 +88,41 @@ PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop) {
     return found ? &plan->loops[low] : NULL;
 }
 
-void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access) {
+void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool lasting) {
     assert(plan->spillable[tensor] && access > plan->first[tensor]);
     plan->accesses[access].cut = true;
+    plan->accesses[access].lasting |= lasting;
     plan->spilled[tensor] = true;
 }
 
-void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop) {
+void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool lasting) {
     assert(plan->spillable[tensor]);
     loop->cut = true;
+    loop->lasting |= lasting;
     plan->spilled[tensor] = true;
 }
 
 void plan_cut_all(Plan *plan, uint32_t tensor) {
     assert(plan->spillable[tensor]);
     for (uint32_t a = plan->first[tensor] + 1; a < plan->first[tensor + 1]; a++)
-        plan->accesses[a].cut = true;
+        plan->accesses[a].cut = plan->accesses[a].lasting = true;
     for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
-        plan->loops[l].cut = true;
+        plan->loops[l].cut = plan->loops[l].lasting = true;
     plan->spilled[tensor] = true;
+}
+
+void plan_reset(Plan *plan) {
+    for (uint32_t t = 0; t < plan->func->ntensors; t++) {
+        plan->spilled[t] = false;
+        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
+            plan->accesses[a].cut = plan->accesses[a].lasting;
+            plan->spilled[t] |= plan->accesses[a].lasting;
+        }
+        for (uint32_t l = plan->first_loop[t]; l < plan->first_loop[t + 1]; l++) {
+            plan->loops[l].cut = plan->loops[l].lasting;
+            plan->spilled[t] |= plan->loops[l].lasting;
+        }
+    }
 }
 
 static void cut_outwards(Plan *plan, uint32_t tensor, uint32_t loop) {

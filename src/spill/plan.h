@@ -18,12 +18,14 @@ typedef struct {
     uint32_t inst; /* or ENTRY */
     uint32_t loop; /* around it */
     bool reads, writes;
-    bool cut; /* the gap before it is cut; false for the first */
+    bool cut;     /* the gap before it is cut; false for the first */
+    bool lasting; /* and stays so in later rounds */
 } PlanAccess;
 
 typedef struct {
     uint32_t loop;
     bool cut;
+    bool lasting; /* and stays so in later rounds */
 } PlanLoop;
 
 typedef struct {
@@ -42,11 +44,15 @@ Plan plan_make(const Func *func, Arena *arena);
 /* The entry of `loop` among the tensor's, or NULL where no access lies in it. O(log loops). */
 PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop);
 
-/* Cuts the gap before an access of the tensor, or the residence in a loop. */
-void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access);
-void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop);
+/* Cuts the gap before an access of the tensor, or the residence in a loop; for this round, or for
+ * good. */
+void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool lasting);
+void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool lasting);
 
-/* Cuts all gaps and loops: each access for itself. */
+/* Takes back what was cut for one round only. O(accesses). */
+void plan_reset(Plan *plan);
+
+/* Cuts all gaps and loops for good: each access for itself. */
 void plan_cut_all(Plan *plan, uint32_t tensor);
 
 /* Makes the cuts of a tensor coherent: a loop with a cut in it is cut, and so are the gaps across

@@ -1,0 +1,47 @@
+#include "analysis/node.h"
+
+#include <math.h>
+
+static const Rect *fixed_rects(const Tensor *tensor, uint32_t *height, Arena *arena) {
+    Rect *rects = RAW_ARRAY(arena, Rect, (size_t)tensor->blocks);
+    *height = 0;
+    for (int64_t b = 0; b < tensor->blocks; b++) {
+        rects[b] = tensor_rect(tensor, tensor->at[b]);
+        if (rects[b].high - rects[b].low > *height) *height = rects[b].high - rects[b].low;
+    }
+    return rects;
+}
+
+Nodes renumber(const Func *func, const Live *live, const bool *is_copy, Arena *arena) {
+    Nodes nodes = {.items = RAW_ARRAY(arena, Node, func->ntensors),
+                   .of = RAW_ARRAY(arena, uint32_t, func->ntensors),
+                   .npoints = func->ninsts};
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        nodes.of[t] = NO_NODE;
+        if (live->whole[t].count == 0) continue;
+        Node node = {.tensor = t,
+                     .blocks = (uint32_t)tensor->blocks,
+                     .height = tensor_height(tensor),
+                     .align = tensor_align(tensor),
+                     .class = shape_class(tensor->partitions, tensor->base),
+                     .fixed = tensor->fixed,
+                     .copy = is_copy && is_copy[t],
+                     .range = live->whole[t],
+                     .block_ranges = live->blocks[t],
+                     .cost = INFINITY};
+        if (node.fixed) node.rects = fixed_rects(tensor, &node.height, arena);
+        nodes.of[t] = nodes.count;
+        nodes.items[nodes.count++] = node;
+    }
+    return nodes;
+}
+
+LiveRange node_block_range(const Node *node, uint32_t block) {
+    return node->block_ranges ? node->block_ranges[block] : node->range;
+}
+
+bool blocks_meet(const Node *a, uint32_t i, const Node *b, uint32_t j) {
+    if (!a->block_ranges && !b->block_ranges) return true; /* they are neighbours */
+    return live_overlap(node_block_range(a, i), node_block_range(b, j));
+}

@@ -1,0 +1,40 @@
+/* Nodes: what is coloured. Tensors that live, renumbered densely; partners share one. */
+#ifndef ANALYSIS_NODE_H
+#define ANALYSIS_NODE_H
+
+#include "analysis/live.h"
+
+typedef struct {
+    uint32_t tensor;  /* the one with the smallest id of those that share the node */
+    uint32_t blocks;  /* rectangles, each placed by itself */
+    uint32_t height;  /* granules of each; where fixed: of the largest, by granules touched */
+    uint32_t align;   /* granules */
+    ShapeClass class; /* bands where it may stand */
+    bool fixed;       /* its places are given */
+    bool copy;        /* made by spilling */
+    LiveRange range;  /* points where any block of any of its tensors is live */
+    LiveRange *block_ranges; /* [blocks], or NULL where all blocks are alike */
+    const Rect *rects;       /* [blocks] where fixed */
+    double cost;             /* cycles that spilling it costs; INFINITY: must not be spilled */
+} Node;
+
+enum { NO_NODE = UINT32_MAX };
+
+typedef struct {
+    Node *items; /* [count] */
+    uint32_t count;
+    uint32_t *of;     /* [ntensors] node of a tensor, or NO_NODE */
+    uint32_t npoints; /* instructions of the function */
+} Nodes;
+
+/* Renumbers: one node for each sb tensor with a live range, in order of declaration. Fills all of a
+ * node but its cost; `copy` is taken from is_copy[t] (may be NULL). O(tensors + blocks). */
+Nodes renumber(const Func *func, const Live *live, const bool *is_copy, Arena *arena);
+
+/* Range of one block of a node. */
+LiveRange node_block_range(const Node *node, uint32_t block);
+
+/* True if block i of a and block j of b are live at a common point. */
+bool blocks_meet(const Node *a, uint32_t i, const Node *b, uint32_t j);
+
+#endif

@@ -1,0 +1,28 @@
+/* The geometric K: how many places a rectangle has, and how many one neighbour can spoil. */
+#ifndef COLOUR_CAPACITY_H
+#define COLOUR_CAPACITY_H
+
+#include "analysis/node.h"
+
+typedef struct {
+    uint32_t size; /* granules of the byte axis */
+    ImpactTable table;
+} Axis;
+
+Axis axis_make(uint32_t size);
+
+/* Offsets times bands where one rectangle of the node could lie; 0 where it is too high. */
+int64_t placements(const Axis *axis, const Node *node);
+
+/* The most places of one rectangle of n that one rectangle of m can spoil:
+ * impact_bands[m][n] * ceil((h + g - 1) / a). m not fixed. */
+int64_t impact(const Axis *axis, const Node *n, const Node *m);
+
+/* The same for all rectangles of m together; fixed ones count in the bands where each lies. */
+int64_t impact_of_all(const Axis *axis, const Node *n, const Node *m);
+
+/* What is left when the node's own other blocks are laid side by side: placements less their
+ * heights. */
+int64_t own_capacity(const Axis *axis, const Node *node);
+
+#endif

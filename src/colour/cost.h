@@ -1,0 +1,17 @@
+/* What it costs to keep a range in DRAM. */
+#ifndef COLOUR_COST_H
+#define COLOUR_COST_H
+
+#include "analysis/access.h"
+#include "analysis/node.h"
+
+/* Fills the cost of each node: cycles of the stores and loads that its tensor would need if it
+ * lived in DRAM, blocks and trip counts multiplied; a read right behind another access costs
+ * nothing, nor does the store of what a load brought from DRAM that nothing writes. INFINITY:
+ * fixed, pinned, output, `minimal[t]` (a copy that cannot be cut; may be NULL), read nowhere, or
+ * live at two neighbouring points at most. Finite costs stay below DBL_MAX. Requires nodes of one
+ * tensor each. O(accesses + loops). Source: the seed's find_costs, loop family. */
+void find_costs(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
+                Arena *scratch);
+
+#endif

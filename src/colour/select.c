@@ -1,0 +1,328 @@
+#include "colour/select.h"
+
+#include <assert.h>
+
+#include "support/sort.h"
+
+/* Granules [low, high) with the quadrants that are free there. */
+typedef struct {
+    uint32_t low, high;
+    uint8_t free;
+} Segment;
+
+/* Where searches begin and end. */
+typedef struct {
+    uint32_t low, high;
+} Window;
+
+/* Rising marks between what packs from the bottom and what packs from the top. */
+typedef struct {
+    uint32_t low, middle, top;
+} Watermarks;
+
+typedef struct {
+    const Nodes *nodes;
+    const Graph *graph;
+    uint32_t size;
+    Watermarks marks;
+    Placement *placement;
+    Arena *arena;  /* of the result */
+    Arena scratch; /* of one node */
+    Rect *taken;   /* neighbours' rectangles, sorted by low */
+    uint32_t ntaken;
+    Segment *segments; /* the byte axis, cut where what is free changes */
+    uint32_t nsegments;
+} Select;
+
+/* ---- free space ---- */
+
+static void add_taken(const Node *node, uint32_t block, const Node *other, const Rect *rects,
+                      Rect *found, uint32_t *count) {
+    for (uint32_t b = 0; b < other->blocks; b++)
+        if (blocks_meet(node, block, other, b)) found[(*count)++] = rects[b];
+}
+
+/* Rectangles that the block may not touch, sorted by low, with room for the node's own. */
+static void gather_taken(Select *pass, uint32_t n, uint32_t block) {
+    const Node *node = &pass->nodes->items[n];
+    size_t most = node->blocks;
+    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++)
+        if (pass->placement->rects[pass->graph->adjacent[i]])
+            most += pass->nodes->items[pass->graph->adjacent[i]].blocks;
+    Rect *found = RAW_ARRAY(&pass->scratch, Rect, most);
+    uint32_t count = 0;
+    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++) {
+        uint32_t m = pass->graph->adjacent[i];
+        if (pass->placement->rects[m])
+            add_taken(node, block, &pass->nodes->items[m], pass->placement->rects[m], found,
+                      &count);
+    }
+    SortKey *order = RAW_ARRAY(&pass->scratch, SortKey, count);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = (SortKey){found[i].low, i};
+    sort_keys(order, count, &pass->scratch);
+    pass->taken = RAW_ARRAY(&pass->scratch, Rect, most);
+    for (uint32_t i = 0; i < count; i++)
+        pass->taken[i] = found[order[i].id];
+    pass->ntaken = count;
+}
+
+static void insert_taken(Select *pass, Rect rect) {
+    uint32_t at = pass->ntaken++;
+    for (; at > 0 && pass->taken[at - 1].low > rect.low; at--)
+        pass->taken[at] = pass->taken[at - 1];
+    pass->taken[at] = rect;
+}
+
+/* Free intervals of one quadrant, as segments with just its bit. */
+static uint32_t free_in_quadrant(const Select *pass, int quadrant, Segment *out) {
+    uint32_t count = 0, top = 0;
+    uint8_t bit = (uint8_t)(1 << quadrant);
+    for (uint32_t i = 0; i < pass->ntaken; i++) {
+        if (!(pass->taken[i].mask & bit)) continue;
+        if (pass->taken[i].low > top) out[count++] = (Segment){top, pass->taken[i].low, bit};
+        if (pass->taken[i].high > top) top = pass->taken[i].high;
+    }
+    if (top < pass->size) out[count++] = (Segment){top, pass->size, bit};
+    return count;
+}
+
+/* Cuts the byte axis where the set of free quadrants changes. */
+static void find_segments(Select *pass) {
+    Segment *lists[QUADRANTS];
+    uint32_t counts[QUADRANTS], at[QUADRANTS] = {0};
+    for (int q = 0; q < QUADRANTS; q++) {
+        lists[q] = RAW_ARRAY(&pass->scratch, Segment, (size_t)pass->ntaken + 1);
+        counts[q] = free_in_quadrant(pass, q, lists[q]);
+    }
+    pass->segments = RAW_ARRAY(&pass->scratch, Segment, 8 * ((size_t)pass->ntaken + 1) + 1);
+    pass->nsegments = 0;
+    for (uint32_t low = 0; low < pass->size;) {
+        uint32_t high = pass->size;
+        uint8_t free = 0;
+        for (int q = 0; q < QUADRANTS; q++) {
+            while (at[q] < counts[q] && lists[q][at[q]].high <= low)
+                at[q]++;
+            if (at[q] == counts[q]) continue;
+            const Segment *next = &lists[q][at[q]];
+            bool inside = next->low <= low;
+            uint32_t change = inside ? next->high : next->low;
+            if (inside) free |= next->free;
+            if (change < high) high = change;
+        }
+        pass->segments[pass->nsegments++] = (Segment){low, high, free};
+        low = high;
+    }
+}
+
+/* ---- pools and searches ---- */
+
+/* A band, and which segments of it may be used: those where all of `need` and not all of `spare` is
+ * free. */
+typedef struct {
+    uint8_t band, need, spare;
+} Pool;
+
+static bool in_pool(Pool pool, uint8_t free) {
+    if ((free & pool.need) != pool.need) return false;
+    return pool.spare == 0 || (free & pool.spare) != pool.spare;
+}
+
+static uint32_t align_up(uint64_t offset, uint32_t align) {
+    uint64_t aligned = (offset + align - 1) / align * align;
+    return aligned > UINT32_MAX ? UINT32_MAX : (uint32_t)aligned;
+}
+
+/* The lowest place in the window. */
+static bool search_bottom_up(const Select *pass, Pool pool, const Node *node, Window window,
+                             Rect *rect) {
+    for (uint32_t i = 0; i < pass->nsegments; i++) {
+        if (!in_pool(pool, pass->segments[i].free)) continue;
+        uint32_t low = pass->segments[i].low;
+        while (i + 1 < pass->nsegments && in_pool(pool, pass->segments[i + 1].free))
+            i++;
+        uint32_t high = pass->segments[i].high;
+        if (high > window.high) high = window.high;
+        uint32_t offset = align_up(low > window.low ? low : window.low, node->align);
+        if ((uint64_t)offset + node->height <= high) {
+            *rect = (Rect){offset, offset + node->height, pool.band};
+            return true;
+        }
+        if (low >= window.high) return false;
+    }
+    return false;
+}
+
+/* The highest place in the window. */
+static bool search_top_down(const Select *pass, Pool pool, const Node *node, Window window,
+                            Rect *rect) {
+    for (uint32_t i = pass->nsegments; i-- > 0;) {
+        if (!in_pool(pool, pass->segments[i].free)) continue;
+        uint32_t high = pass->segments[i].high;
+        while (i > 0 && in_pool(pool, pass->segments[i - 1].free))
+            i--;
+        uint32_t low = pass->segments[i].low;
+        if (high > window.high) high = window.high;
+        if (low < window.low) low = window.low;
+        if (high < node->height) return false;
+        uint32_t offset = (high - node->height) / node->align * node->align;
+        if (high >= node->height && offset >= low) {
+            *rect = (Rect){offset, offset + node->height, pool.band};
+            return true;
+        }
+        if (high <= window.low) return false;
+    }
+    return false;
+}
+
+typedef bool Search(const Select *, Pool, const Node *, Window, Rect *);
+
+/* The half around a quadrant. */
+static uint8_t half_of(uint8_t quadrant) {
+    return quadrant & 0x3 ? 0x3 : 0xC;
+}
+
+/* Pools of the node's bands from the least waste to the most: where just its band is free, then
+ * where the half is, then where all is. Returns how many. */
+static uint32_t list_pools(const Node *node, Pool *pools) {
+    Bands bands = class_bands(node->class);
+    uint32_t count = 0;
+    int width = __builtin_popcount(bands.masks[0]);
+    for (int b = 0; width == 1 && b < bands.count; b++)
+        pools[count++] = (Pool){bands.masks[b], bands.masks[b], half_of(bands.masks[b])};
+    for (int b = 0; width == 1 && b < bands.count; b++)
+        pools[count++] = (Pool){bands.masks[b], half_of(bands.masks[b]), 0xF};
+    for (int b = 0; width == 2 && b < bands.count; b++)
+        pools[count++] = (Pool){bands.masks[b], bands.masks[b], 0xF};
+    for (int b = 0; b < bands.count; b++)
+        pools[count++] = (Pool){bands.masks[b], 0xF, 0};
+    return count;
+}
+
+enum { MOST_POOLS = 12 };
+
+/* The cascade: each pool in the window, then in the whole axis, then all free bytes of each band.
+ */
+static bool find_rect(Select *pass, const Node *node, Rect *rect) {
+    Pool pools[MOST_POOLS];
+    uint32_t npools = list_pools(node, pools);
+    bool small = node->height <= pass->marks.low;
+    Search *search = small ? search_bottom_up : search_top_down;
+    uint32_t ceiling =
+        node->height <= pass->marks.middle / 2 ? pass->marks.middle : pass->marks.top;
+    Window windows[2] = {{0, small ? pass->marks.middle : ceiling}, {0, pass->size}};
+    for (int w = 0; w < 2; w++)
+        for (uint32_t p = 0; p < npools; p++)
+            if (search(pass, pools[p], node, windows[w], rect)) return true;
+    Bands bands = class_bands(node->class);
+    for (int b = 0; b < bands.count; b++) {
+        Pool all = {bands.masks[b], bands.masks[b], 0};
+        if (search_bottom_up(pass, all, node, windows[1], rect)) return true;
+    }
+    return false;
+}
+
+/* The lowest of all places in all bands: blocks laid so waste nothing between them. */
+static bool find_lowest(Select *pass, const Node *node, Rect *rect) {
+    Bands bands = class_bands(node->class);
+    bool found = false;
+    for (int b = 0; b < bands.count; b++) {
+        Pool all = {bands.masks[b], bands.masks[b], 0};
+        Rect one;
+        if (search_bottom_up(pass, all, node, (Window){0, pass->size}, &one) &&
+            (!found || one.low < rect->low)) {
+            *rect = one;
+            found = true;
+        }
+    }
+    return found;
+}
+
+/* ---- nodes ---- */
+
+/* Several blocks: lowest first, each beside the node's own that are live with it. */
+static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
+    const Node *node = &pass->nodes->items[n];
+    if (!node->block_ranges) gather_taken(pass, n, 0);
+    for (uint32_t b = 0; b < node->blocks; b++) {
+        if (node->block_ranges) {
+            arena_reset(&pass->scratch);
+            gather_taken(pass, n, b);
+            for (uint32_t own = 0; own < b; own++)
+                if (blocks_meet(node, b, node, own)) insert_taken(pass, rects[own]);
+        }
+        find_segments(pass);
+        if (!find_lowest(pass, node, &rects[b])) return false;
+        if (!node->block_ranges) insert_taken(pass, rects[b]);
+    }
+    return true;
+}
+
+static bool place_node(Select *pass, uint32_t n, Rect *rects) {
+    const Node *node = &pass->nodes->items[n];
+    if (node->height > pass->size) return false;
+    if (node->blocks > 1) return place_blocks(pass, n, rects);
+    gather_taken(pass, n, 0);
+    find_segments(pass);
+    return find_rect(pass, node, &rects[0]);
+}
+
+/* Where small nodes outgrow their share, the mark rises. */
+static void move_marks(Select *pass, const Node *node, const Rect *rects) {
+    for (uint32_t b = 0; b < node->blocks; b++)
+        if (node->height <= pass->marks.low && rects[b].high > pass->marks.middle)
+            pass->marks.middle = rects[b].high;
+}
+
+static uint32_t share(uint32_t size, uint32_t numerator, uint32_t denominator) {
+    return (uint32_t)((uint64_t)size * numerator / denominator);
+}
+
+static void seed_marks(Select *pass) {
+    pass->marks = (Watermarks){share(pass->size, 1, 48), share(pass->size, 3, 4), pass->size};
+}
+
+static void reseed_marks(Select *pass) {
+    pass->marks = (Watermarks){share(pass->size, 1, 4), share(pass->size, 1, 2), pass->size};
+}
+
+static void pop_node(Select *pass, uint32_t n) {
+    const Node *node = &pass->nodes->items[n];
+    Placement *placement = pass->placement;
+    assert(!placement->rects[n]);
+    Rect *rects = RAW_ARRAY(pass->arena, Rect, node->blocks);
+    if (place_node(pass, n, rects)) {
+        placement->rects[n] = rects;
+        move_marks(pass, node, rects);
+    } else {
+        placement->failed[placement->nfailed++] = n;
+        placement->score += node->cost;
+    }
+    arena_reset(&pass->scratch);
+}
+
+Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis,
+                        const NodeStack *stack, Arena *arena) {
+    Placement placement = {.rects = NEW_ARRAY(arena, Rect *, nodes->count),
+                           .failed = RAW_ARRAY(arena, uint32_t, nodes->count)};
+    Select pass = {.nodes = nodes,
+                   .graph = graph,
+                   .size = axis->size,
+                   .placement = &placement,
+                   .arena = arena};
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (nodes->items[n].fixed) {
+            placement.rects[n] = RAW_ARRAY(arena, Rect, nodes->items[n].blocks);
+            for (uint32_t b = 0; b < nodes->items[n].blocks; b++)
+                placement.rects[n][b] = nodes->items[n].rects[b];
+        }
+    seed_marks(&pass);
+    for (uint32_t i = stack->count; i-- > 0;) {
+        if (stack->items[i] == SENTINEL)
+            reseed_marks(&pass);
+        else
+            pop_node(&pass, stack->items[i]);
+    }
+    arena_free(&pass.scratch);
+    return placement;
+}

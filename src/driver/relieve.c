@@ -1,0 +1,129 @@
+#include "driver/relieve.h"
+
+#include <math.h>
+
+static const uint64_t CHOICE_STEPS = 200000000;
+enum { PATIENT_ROUNDS = 6 };
+
+Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena) {
+    return (Relief){.live = live,
+                    .target = target,
+                    .size = (uint32_t)(target_usable(target) / GRANULE),
+                    .candidate = NEW_ARRAY(arena, bool, func->ntensors),
+                    .tax = NEW_ARRAY(arena, uint32_t, func->ninsts),
+                    .failures = NEW_ARRAY(arena, uint32_t, func->ntensors)};
+}
+
+/* Points of the input at which a node of the current function is live: the instructions that were
+ * there before. Adds `amount` granules of tax where the pressure is within `amount` of its highest.
+ */
+static void tax_node(Relief *relief, const Rewritten *current, const Round *round, const Node *node,
+                     uint32_t amount) {
+    uint32_t most = 0;
+    for (uint32_t i = 0; i < node->range.count; i++)
+        for (uint32_t p = node->range.items[i].first; p <= node->range.items[i].last; p++)
+            if (round->pressure.need[p] > most) most = round->pressure.need[p];
+    for (uint32_t i = 0; i < node->range.count; i++)
+        for (uint32_t p = node->range.items[i].first; p <= node->range.items[i].last; p++) {
+            uint32_t point = current->origin_inst[p];
+            if (point == INSERTED) continue;
+            /* Free room there must grow by the amount, whatever is free already. */
+            uint32_t need = round->pressure.need[p];
+            uint32_t slack = relief->size > need ? relief->size - need : 0;
+            uint32_t floor = need + amount >= most ? slack + amount : 0;
+            if (relief->tax[point] < floor) relief->tax[point] = floor;
+        }
+}
+
+/* Cuts all gaps of a working copy for good. */
+static bool cut_copy(Plan *plan, const Rewritten *current, uint32_t copy) {
+    uint32_t origin = current->origin[copy];
+    uint32_t first = current->first_access[copy], end = current->end_access[copy];
+    bool any = false;
+    for (uint32_t a = first + 1; a < end; a++) {
+        plan_cut_gap(plan, origin, a, true);
+        any = true;
+    }
+    for (uint32_t a = first; a < end; a++) {
+        uint32_t loop = plan->accesses[a].loop;
+        PlanLoop *entry = loop == NO_LOOP ? NULL : plan_loop(plan, origin, loop);
+        if (!entry || entry->lasting) continue;
+        plan_cut_loop(plan, origin, entry, true);
+        any = true;
+    }
+    return any;
+}
+
+static bool cut_tensor(Plan *plan, uint32_t tensor) {
+    bool any = false;
+    for (uint32_t a = plan->first[tensor] + 1; a < plan->first[tensor + 1]; a++)
+        any |= !plan->accesses[a].lasting;
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
+        any |= !plan->loops[l].lasting;
+    any |= !plan->spilled[tensor];
+    plan_cut_all(plan, tensor);
+    return any;
+}
+
+/* Cuts what a node stands for, for good. */
+static bool cut_node(Plan *plan, const Rewritten *current, const Node *node) {
+    uint32_t origin = current->origin[node->tensor];
+    if (current->role[node->tensor] == ROLE_COPY) return cut_copy(plan, current, node->tensor);
+    return plan->spillable[origin] && cut_tensor(plan, origin);
+}
+
+/* A node that cannot go: those of its neighbours that can make way. */
+static bool cut_neighbours(Plan *plan, const Rewritten *current, const Round *round, uint32_t n) {
+    bool any = false;
+    if (!round->graph.first) return false;
+    for (uint64_t i = round->graph.first[n]; i < round->graph.first[n + 1]; i++) {
+        const Node *other = &round->nodes.items[round->graph.adjacent[i]];
+        if (!isinf(other->cost)) any |= cut_node(plan, current, other);
+    }
+    return any;
+}
+
+static bool cut_for_good(Relief *relief, Plan *plan, const Rewritten *current, const Round *round) {
+    (void)relief;
+    bool any = false;
+    for (uint32_t i = 0; i < round->placement.nfailed; i++) {
+        uint32_t n = round->placement.failed[i];
+        const Node *node = &round->nodes.items[n];
+        bool cut = !isinf(node->cost) && cut_node(plan, current, node);
+        any |= cut || cut_neighbours(plan, current, round, n) || cut_node(plan, current, node);
+    }
+    return any;
+}
+
+static void learn(Relief *relief, const Rewritten *current, const Round *round,
+                  const Options *options, const Plan *plan) {
+    if (!round->graph.first) return;
+    for (uint32_t i = 0; i < round->placement.nfailed; i++) {
+        const Node *node = &round->nodes.items[round->placement.failed[i]];
+        uint32_t origin = current->origin[node->tensor];
+        uint32_t times = relief->failures[origin]++;
+        if (options->effort == 0 && plan->spillable[origin] && !isinf(node->cost))
+            relief->candidate[origin] = true;
+        uint32_t shift = times < 5 ? 5 - times : 0;
+        uint32_t amount = ((node->height * node->blocks) >> shift) + 1;
+        if (options->effort > 0 || times > 0) tax_node(relief, current, round, node, amount);
+    }
+}
+
+bool relieve(Relief *relief, Plan *plan, const Sources *sources, const Rewritten *current,
+             const Round *round, const Options *options) {
+    learn(relief, current, round, options, plan);
+    bool any = true;
+    if (++relief->rounds > PATIENT_ROUNDS) any = cut_for_good(relief, plan, current, round);
+    if (!any) return false;
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (options->effort > 0 || plan->spilled[t]) relief->candidate[t] = plan->spillable[t];
+    ResideOptions reside_options = {.candidate = relief->candidate,
+                                    .tax = relief->tax,
+                                    .size = relief->size,
+                                    .steps = CHOICE_STEPS,
+                                    .remat = options->remat,
+                                    .keep = options->reload_elim};
+    reside(plan, sources, relief->live, relief->target, reside_options);
+    return true;
+}

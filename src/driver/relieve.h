@@ -1,0 +1,29 @@
+/* Relief: what is spilled next, when a round has left something without a place. */
+#ifndef DRIVER_RELIEVE_H
+#define DRIVER_RELIEVE_H
+
+#include "driver/round.h"
+#include "spill/reside.h"
+
+/* What earlier rounds have taught; grows only. */
+typedef struct {
+    const Live *live; /* of the input */
+    const Target *target;
+    uint32_t size;      /* granules of the byte axis */
+    bool *candidate;    /* [ntensors] may leave the chip, whole or in part */
+    uint32_t *tax;      /* [ninsts] granules held back where placement failed */
+    uint32_t *failures; /* [ntensors] rounds in which the tensor, or a copy of it, found no place */
+    uint32_t rounds;
+} Relief;
+
+Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena);
+
+/* Adds cuts to the plan so that the next round has a better chance. At effort 0 the tensors that
+ * select left out become candidates, as the seed has it; above, all that may be spilled compete by
+ * the cycles that their gaps cost. Room is held back where a placement failed without any point
+ * being over capacity, more each time. After some rounds cuts last, so that the rounds come to an
+ * end. Returns false where nothing is left to cut. */
+bool relieve(Relief *relief, Plan *plan, const Sources *sources, const Rewritten *current,
+             const Round *round, const Options *options);
+
+#endif

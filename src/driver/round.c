@@ -1,0 +1,136 @@
+#include "driver/round.h"
+
+#include "colour/cost.h"
+#include "colour/pack.h"
+
+/* A copy that serves one access and lives beside it cannot be cut any further. */
+static bool is_minimal(const Rewritten *rewritten, const Plan *plan, uint32_t tensor) {
+    uint32_t first = rewritten->first_access[tensor];
+    if (rewritten->role[tensor] != ROLE_COPY || rewritten->end_access[tensor] != first + 1)
+        return false;
+    uint32_t loop = plan->accesses[first].loop;
+    return loop == NO_LOOP || plan_loop(plan, rewritten->origin[tensor], loop)->cut;
+}
+
+static uint64_t count_meetings(const Nodes *nodes, Arena *scratch) {
+    int64_t *change = NEW_ARRAY(scratch, int64_t, (size_t)nodes->npoints + 1);
+    uint32_t *starts = NEW_ARRAY(scratch, uint32_t, nodes->npoints);
+    for (uint32_t n = 0; n < nodes->count; n++)
+        for (uint32_t i = 0; i < nodes->items[n].range.count; i++) {
+            Interval interval = nodes->items[n].range.items[i];
+            starts[interval.first]++;
+            change[interval.last + 1]--;
+        }
+    uint64_t active = 0, meetings = 0;
+    for (uint32_t p = 0; p < nodes->npoints; p++) {
+        active += (uint64_t)change[p];
+        meetings += starts[p] * active + (uint64_t)starts[p] * (starts[p] - (starts[p] > 0)) / 2;
+        active += starts[p];
+    }
+    return meetings;
+}
+
+void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target, Arena *arena,
+                   Round *round) {
+    const Func *func = rewritten->func;
+    bool *copy = NEW_ARRAY(arena, bool, func->ntensors);
+    bool *minimal = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        copy[t] = rewritten->role[t] == ROLE_COPY;
+        minimal[t] = is_minimal(rewritten, plan, t);
+    }
+    *round = (Round){.func = func, .live = live_range(func, arena)};
+    round->nodes = renumber(func, &round->live, copy, arena);
+    Arena scratch;
+    arena_init(&scratch);
+    find_costs(func, &round->nodes, target, minimal, &scratch);
+    round->meetings = count_meetings(&round->nodes, &scratch);
+    arena_free(&scratch);
+    round->pressure = find_pressure(&round->nodes, arena);
+}
+
+/* Places of a search, as select would have given them. */
+static void take_places(Round *round, const PackItem *items, Arena *arena) {
+    Placement *placement = &round->placement;
+    placement->nfailed = 0;
+    placement->score = 0;
+    const PackItem *next = items;
+    for (uint32_t n = 0; n < round->nodes.count; n++) {
+        uint32_t blocks = round->nodes.items[n].blocks;
+        placement->rects[n] = RAW_ARRAY(arena, Rect, blocks);
+        for (uint32_t b = 0; b < blocks; b++) {
+            const Node *node = &round->nodes.items[n];
+            if (node->fixed) {
+                placement->rects[n][b] = node->rects[b];
+            } else if (node_block_range(node, b).count == 0) {
+                /* A block that never lives needs a place but keeps nobody from it. */
+                placement->rects[n][b] = (Rect){0, node->height, class_bands(node->class).masks[0]};
+            } else {
+                placement->rects[n][b] =
+                    (Rect){next->offset, next->offset + next->height, next->band};
+            }
+            next += node_block_range(node, b).count > 0;
+        }
+    }
+}
+
+static const uint64_t SEARCH_STEPS = 20000000;
+
+/* Ten times the steps for each level above 2. */
+static uint64_t steps_at(int effort) {
+    uint64_t steps = SEARCH_STEPS;
+    for (int level = 2; level < effort && level < 9; level++)
+        steps *= 10;
+    return steps;
+}
+
+static void search_round(const Options *options, uint32_t size, Arena *arena, Round *round) {
+    Arena scratch;
+    arena_init(&scratch);
+    size_t count = 0;
+    for (uint32_t n = 0; n < round->nodes.count; n++)
+        count += round->nodes.items[n].blocks;
+    PackProblem problem = {RAW_ARRAY(&scratch, PackItem, count), 0, size};
+    for (uint32_t n = 0; n < round->nodes.count; n++) {
+        const Node *node = &round->nodes.items[n];
+        for (uint32_t b = 0; b < node->blocks; b++) {
+            PackItem item = {.class = node->class,
+                             .height = node->height,
+                             .align = node->align,
+                             .range = node_block_range(node, b)};
+            if (node->fixed) {
+                item.height = node->rects[b].high - node->rects[b].low;
+                item.fixed = true;
+                item.band = node->rects[b].mask;
+                item.offset = node->rects[b].low;
+            }
+            if (item.range.count > 0) problem.items[problem.count++] = item;
+        }
+    }
+    uint64_t used;
+    PackOptions pack_options = {steps_at(options->effort), options->seed};
+    if (pack(&problem, pack_options, &scratch, &used) == PACK_FOUND) {
+        take_places(round, problem.items, arena);
+        round->placed = true;
+    }
+    arena_free(&scratch);
+}
+
+void colour_round(const Options *options, uint32_t size, Arena *arena, Round *round) {
+    Axis axis = axis_make(size);
+    round->graph = build(&round->nodes, arena);
+    int first = options->metric, metrics = options->effort >= 1 ? 3 : 1;
+    for (int i = 0; i < metrics && !round->placed; i++) {
+        NodeStack stack = simplify(&round->nodes, &round->graph, &axis, (first + i) % 3, arena);
+        Placement placement = select_places(&round->nodes, &round->graph, &axis, &stack, arena);
+        if (i == 0 || placement.score < round->placement.score ||
+            (placement.score == round->placement.score &&
+             placement.nfailed < round->placement.nfailed)) {
+            round->stack = stack;
+            round->placement = placement;
+        }
+        round->placed = placement.nfailed == 0;
+    }
+    if (!round->placed && options->effort >= 2 && round->pressure.peak <= size)
+        search_round(options, size, arena, round);
+}

@@ -1,0 +1,29 @@
+/* One round: analysis and colouring of the function as it stands. */
+#ifndef DRIVER_ROUND_H
+#define DRIVER_ROUND_H
+
+#include "colour/select.h"
+#include "driver/options.h"
+#include "spill/rewrite.h"
+
+typedef struct {
+    const Func *func;
+    Live live;
+    Nodes nodes; /* costs filled in */
+    Pressure pressure;
+    uint64_t meetings; /* pairs of intervals that meet: what the graph costs */
+    Graph graph;
+    NodeStack stack;
+    Placement placement; /* the best found */
+    bool placed;
+} Round;
+
+/* Live ranges, nodes, costs and pressure of `rewritten`. O(accesses log accesses). */
+void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target, Arena *arena,
+                   Round *round);
+
+/* Builds the graph and looks for places: simplify and select, and from effort 1 on with every
+ * metric; from effort 2 on by the placement search where no point is over capacity. */
+void colour_round(const Options *options, uint32_t size, Arena *arena, Round *round);
+
+#endif

@@ -1,0 +1,26 @@
+/* Residence: which gaps of the values that may leave are kept on chip, and which are cut. */
+#ifndef SPILL_RESIDE_H
+#define SPILL_RESIDE_H
+
+#include "analysis/live.h"
+#include "spill/plan.h"
+#include "spill/source.h"
+
+typedef struct {
+    const bool *candidate; /* [ntensors] its gaps may be cut; must be spillable */
+    const uint32_t *tax;   /* [npoints] granules held back at each point, or NULL */
+    uint32_t size;         /* granules of the byte axis */
+    uint64_t steps;        /* budget of the choice */
+    bool remat;            /* values may be loaded again from where a load found them */
+    bool keep; /* false: every gap that has room to give is cut (no reload elimination) */
+} ResideOptions;
+
+/* Requires `live` of the plan's function. Takes back this round's cuts and decides anew, beside
+ * those that last: gaps compete for the room that everything else leaves, by the DMA cycles that
+ * they save; a loop whose value goes as a whole is opened and its inner gaps compete in turn.
+ * Leaves a closed plan. O(accesses log accesses) a level of loops, plus the choice. Returns the
+ * cycles that it thinks the cuts cost. */
+int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Target *target,
+               ResideOptions options);
+
+#endif
