@@ -4,7 +4,8 @@
 #include "text/reader.h"
 #include "text/word.h"
 
-enum { SUGGESTIONS = 20 /* as many errors are shown */ };
+/* As many errors are shown; and so many names are compared in all, for the sake of time. */
+enum { SUGGESTIONS = 20, MOST_COMPARED = 1000000 };
 
 /* True if a lexical error explains why the parser stumbled: one on the same line, or one with
  * nothing but blanks and newlines behind it. */
@@ -66,8 +67,13 @@ void report_syntax(Reader *reader, Span span, const char *found, const char *con
                    STR_ARGS(join(&reader->scratch, expected, count)));
 }
 
+bool may_suggest(const Reader *reader, uint32_t count) {
+    return reader->diags->errors < SUGGESTIONS && reader->compared + count <= MOST_COMPARED;
+}
+
 Str did_you_mean(Reader *reader, const char *sigil, Str name, const Str *known, uint32_t count) {
-    if (reader->diags->errors >= SUGGESTIONS) return STR("");
+    if (!may_suggest(reader, count)) return STR("");
+    reader->compared += count;
     Str nearest = str_nearest(name, known, count);
     if (nearest.length == 0) return STR("");
     if (*sigil) {

@@ -118,6 +118,7 @@ uint32_t declare_tensor(Reader *reader, Tensor tensor, bool vague) {
 
 static Str tensor_hint(Reader *reader, Str name) {
     const Func *func = &reader->builder.func;
+    if (!may_suggest(reader, func->ntensors)) return STR("");
     Str *names = RAW_ARRAY(&reader->scratch, Str, func->ntensors);
     uint32_t count = 0;
     for (uint32_t i = 0; i < func->ntensors; i++)
@@ -177,17 +178,22 @@ const Region *make_region(Reader *reader, Region region, Span partitions, Span b
     return made;
 }
 
-static void unknown_index(Reader *reader, Str name, Span span) {
+static Str index_hint(Reader *reader, Str name) {
     const Func *func = &reader->builder.func;
-    reader->bad_index = true;
-    if (reader->nameless > 0) return;
+    if (!may_suggest(reader, reader->depth)) return STR("");
     Str *names = RAW_ARRAY(&reader->scratch, Str, reader->depth);
     uint32_t count = 0;
     for (uint32_t loop = reader->builder.loop; loop != NO_LOOP; loop = func->loops[loop].parent)
         names[count++] = func->loops[loop].name;
-    Str hint = did_you_mean(reader, "", name, names, count);
-    COMPLAIN(reader, span, "no loop around this has the index '%.*s'%.*s", STR_ARGS(name),
-             STR_ARGS(hint));
+    return did_you_mean(reader, "", name, names, count);
+}
+
+static void unknown_index(Reader *reader, Str name, Span span) {
+    reader->bad_index = true;
+    if (reader->nameless > 0 || !worth_telling(reader, span)) return;
+    Str hint = index_hint(reader, name);
+    diag_error(reader->diags, span, "no loop around this has the index '%.*s'%.*s", STR_ARGS(name),
+               STR_ARGS(hint));
 }
 
 Term index_term(Reader *reader, Str name, Span span, int64_t coefficient) {

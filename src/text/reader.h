@@ -40,6 +40,7 @@ typedef struct Reader {
     uint32_t fault; /* where the last lexical or syntax error begins, UINT32_MAX if none yet */
     Span lexical;   /* the last lexical error */
     bool has_lexical;
+    uint64_t compared; /* names, for suggestions */
 
     /* The function that is being read. */
     Builder builder;
@@ -101,6 +102,9 @@ void lexical_error(Reader *reader, Span span, const char *message);
 /* message.c: a syntax error. `expected` are the names of the tokens that would do. */
 void report_syntax(Reader *reader, Span span, const char *found, const char *const *expected,
                    int count);
+
+/* Whether a suggestion is still worth the time that `count` comparisons take. */
+bool may_suggest(const Reader *reader, uint32_t count);
 
 /* "; did you mean 'NEAREST'?" or nothing; with a sigil ("%" or "@") in place of the quotes. */
 Str did_you_mean(Reader *reader, const char *sigil, Str name, const Str *known, uint32_t count);
