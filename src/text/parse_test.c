@@ -229,6 +229,65 @@ static void every_damage_ends(void **state) {
     free(text);
 }
 
+static uint32_t next_random(uint64_t *state) {
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+/* Puts pieces of the language in random places of a text and takes others out, a few at a time. */
+static size_t mutate(char *text, size_t length, size_t room, uint64_t *random) {
+    static const char *const PIECES[] = {"{",           "}",       "\n",
+                                         "\"",          "%b",      "loop k = 0..4 {",
+                                         "if ",         "[",       "]",
+                                         "(",           ")",       "..",
+                                         "=",           "+=",      ",",
+                                         "#",           "!a",      "tensor %q : sb<1x1xu8>\n",
+                                         "func @g {\n", " at 0:0", ":",
+                                         "<",           ">",       "*",
+                                         "-",           "&&",      "9223372036854775807",
+                                         "0x",          "error ",  "\xC3",
+                                         "\\"};
+    for (uint32_t edits = 1 + next_random(random) % 4; edits > 0; edits--) {
+        size_t at = next_random(random) % (length + 1);
+        size_t cut = next_random(random) % 3 ? 0 : next_random(random) % 12;
+        if (cut > length - at) cut = length - at;
+        const char *piece = PIECES[next_random(random) % (sizeof PIECES / sizeof *PIECES)];
+        size_t add = next_random(random) % 3 ? strlen(piece) : 0;
+        if (length - cut + add > room) continue;
+        memmove(text + at + add, text + at + cut, length - at - cut);
+        memcpy(text + at, piece, add);
+        length += add - cut;
+    }
+    return length;
+}
+
+/* Whatever the text: an answer, errors where it is no, and a fixpoint where it is yes. */
+static void random_edits_end(void **state) {
+    (void)state;
+    enum { ROUNDS = 2000, ROOM = 8192 };
+    char *original = read_file("testdata/parse/forms.lf"), text[ROOM];
+    uint64_t random = 1;
+    uint32_t good = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        size_t length = strlen(original);
+        memcpy(text, original, length);
+        length = mutate(text, length, ROOM, &random);
+        Parse parse;
+        parse_bytes(&parse, text, length);
+        assert_int_equal(parse.good, parse.diags.errors == 0);
+        if (parse.good) {
+            check_module(&parse.module, &parse.diags);
+            char *once = printed(&parse.module);
+            free(fixpoint(once));
+            free(once);
+            good++;
+        }
+        parse_end(&parse);
+    }
+    assert_in_range(good, 20, ROUNDS - 20);
+    free(original);
+}
+
 /* "HEAD" and then `count` times "PART" with its number, and "TAIL"; to be freed. */
 static char *repeated(const char *head, const char *part, int count, const char *tail) {
     size_t room = strlen(head) + strlen(tail) + (size_t)count * (strlen(part) + 12) + 1;
@@ -305,6 +364,7 @@ int main(void) {
         cmocka_unit_test(source_is_left_as_it_was),
         cmocka_unit_test(every_prefix_ends),
         cmocka_unit_test(every_damage_ends),
+        cmocka_unit_test(random_edits_end),
         cmocka_unit_test(nests_up_to_the_limit),
         cmocka_unit_test(a_line_of_a_million_operands),
         cmocka_unit_test(many_names_and_functions),
