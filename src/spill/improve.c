@@ -19,6 +19,9 @@ typedef struct {
     uint8_t band;
 } Flip;
 
+/* Steps for each item from which on a wider search has time to settle. */
+enum { STEPS_FOR_WARMTH = 15000 };
+
 typedef struct {
     Choice *choice;
     Best *best;
@@ -333,10 +336,11 @@ void improve_choice(Choice *choice, Best *best, const Prices *prices, int64_t bo
     Search search = {.choice = choice, .best = best, .prices = prices};
     search_init(&search, scratch);
     uint64_t all = steps < choice->steps ? steps : choice->steps, end = choice->steps - all;
+    double warmth = all / choice->count >= STEPS_FOR_WARMTH ? 0.5 : 0.2;
     double mean = choice->cut ? (double)choice->cost / choice->cut : 0;
     while (choice->steps > end && choice->cut > 0 && best->cost > bound) {
         double left = (double)(choice->steps - end) / (double)all;
-        search.heat = mean * 0.5 * left * left;
+        search.heat = mean * warmth * left * left;
         try_somewhere(&search);
     }
 }
