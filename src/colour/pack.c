@@ -77,6 +77,8 @@ static PackStatus solve(const PackProblem *problem, Effort *effort, Arena *scrat
     for (size_t p = 0; p < parts.count; p++) {
         Part part = parts.parts[p];
         if (pack_greedy(problem, &neighbours, part, getenv("ROUNDS") ? atoi(getenv("ROUNDS")) : 10, effort, scratch, places)) continue;
+        if (pack_clique_too_high(problem, &neighbours, part, effort, scratch))
+            return PACK_IMPOSSIBLE;
         PackStatus found = pack_exact(problem, &neighbours, part, effort, scratch, places);
         if (found == PACK_IMPOSSIBLE) return found;
         if (found == PACK_GAVE_UP) status = found;

@@ -1,6 +1,5 @@
 /* The exact search: depth first over bottom-justified placements, lowest place first. */
 #include <string.h>
-#include <stdlib.h>
 
 #include "colour/pack_internal.h"
 #include "support/sort.h"
@@ -84,17 +83,11 @@ typedef struct {
     uint64_t work;
 
     /* Guidance. */
-    uint64_t *priority; /* [options] */
-    uint64_t *sums;     /* [capacity / 64 + 1] */
-    uint32_t least_height;
-    bool use_sums;
+    double *priority; /* [options] */
     uint32_t *domain;   /* [cells] */
-    uint32_t *cell_weight;
+    uint32_t *count;    /* [cells] */
     uint32_t *ready;    /* [options] */
-    uint32_t fail_cell;
-    uint64_t *blame;    /* [options]*/
-    int mode;
-    uint64_t nodes;
+    uint32_t mode;
 } Search;
 
 /* ---- changes ---- */
@@ -171,7 +164,6 @@ static bool recount(Search *s, uint32_t item) {
             uint32_t section = s->section_list[k];
             add_slack(s, section * s->groups + g, -more);
             if (s->slack[section * s->groups + g] < 0) {
-                s->fail_cell = section * s->columns;
                 return false;
             }
             for (uint32_t c = 0; c < s->columns; c++)
@@ -203,8 +195,6 @@ static bool raise(Search *s, uint32_t option, uint64_t y) {
     if (place != DEAD) return true;
     set(s, &s->alive[item], s->alive[item] - 1);
     if (!s->alive[item]) {
-        s->blame[option]++;
-        s->fail_cell = s->cell_list[s->option_cells[option]];
         return false;
     }
     return s->columns == 1 || recount(s, item);
@@ -229,7 +219,6 @@ static bool raise_floor(Search *s, uint32_t cell, uint32_t y) {
         if (!(s->group[g] >> column & 1)) continue;
         add_slack(s, section * s->groups + g, -waste * s->weight[column]);
         if (s->slack[section * s->groups + g] < 0) {
-            s->fail_cell = cell;
             return false;
         }
     }
@@ -256,67 +245,6 @@ static uint32_t sort_members(Search *s, uint32_t cell) {
     return count;
 }
 
-enum { MOST_SUMMANDS = 14 };
-
-/* sums |= sums << height, within `words`. */
-static void add_summand(uint64_t *sums, uint32_t words, uint32_t height) {
-    uint32_t skip = height / 64, shift = height % 64;
-    if (skip >= words) return;
-    if (shift == 0) {
-        for (uint32_t w = words; w-- > skip;)
-            sums[w] |= sums[w - skip];
-        return;
-    }
-    for (uint32_t w = words - 1; w > skip; w--)
-        sums[w] |= sums[w - skip] << shift | sums[w - skip - 1] >> (64 - shift);
-    sums[skip] |= sums[0] << shift;
-}
-
-/* The least sum that is at least `from`, or UINT32_MAX. */
-static uint32_t next_sum(const uint64_t *sums, uint32_t words, uint32_t from) {
-    uint32_t w = from / 64;
-    if (w >= words) return UINT32_MAX;
-    uint64_t bits = sums[w] & (UINT64_MAX << (from % 64));
-    while (!bits) {
-        if (++w == words) return UINT32_MAX;
-        bits = sums[w];
-    }
-    return w * 64 + (uint32_t)__builtin_ctzll(bits);
-}
-
-/* Where a cell has little space to waste, the first item that starts at or above y stands on a sum
- * of heights of items whose lowest places are below y. */
-static bool match_sums(Search *s, uint32_t cell, uint32_t count, uint32_t waste) {
-    const uint32_t *members = s->member_list + s->cell_members[cell];
-    uint32_t floor = s->floor[cell];
-    uint32_t words = (s->part.capacity - floor) / 64 + 1;
-    uint64_t *sums = s->sums;
-    bool ready = false;
-    uint32_t added = 0;
-    for (uint32_t k = 1; k < count; k++) {
-        uint32_t y = s->lowest[members[k]];
-        if (y <= s->lowest[members[k - 1]]) continue;
-        if (k > MOST_SUMMANDS) return true;
-        if (!ready) {
-            memset(sums, 0, words * sizeof *sums);
-            sums[0] = 1;
-            ready = true;
-        }
-        for (; added < k; added++) {
-            add_summand(sums, words, s->height[members[added]]);
-            s->work += words / 4;
-        }
-        uint32_t from = y - floor > waste ? y - floor - waste : 0;
-        uint32_t sum = next_sum(sums, words, from);
-        if (sum != UINT32_MAX && sum <= y - floor) continue;
-        uint32_t least = sum == UINT32_MAX ? DEAD : floor + sum;
-        /* The list is not sorted again: what is raised here stays below what it is raised to. */
-        for (uint32_t m = k; m < count && s->lowest[members[m]] < least; m++)
-            if (!raise(s, members[m], least)) return false;
-    }
-    return true;
-}
-
 /* What stands next in a cell: raises its floor, and those that cannot be next above one that can. */
 static bool tighten(Search *s, uint32_t cell) {
     const uint32_t *members = s->member_list + s->cell_members[cell];
@@ -335,7 +263,6 @@ static bool tighten(Search *s, uint32_t cell) {
             uint64_t space = (uint64_t)free_between(s, cell, floor, y);
             if (space > filled + idle) idle = space - filled;
             if (idle > waste) {
-                s->fail_cell = cell;
                 return false;
             }
         }
@@ -353,9 +280,6 @@ static bool tighten(Search *s, uint32_t cell) {
             if (s->lowest[o] >= next) continue;
             if (!raise(s, o, next > DEAD ? DEAD : next)) return false;
         }
-    if (waste >= s->least_height || s->cell_blocks[cell] != s->cell_blocks[cell + 1]) return true;
-    if (s->lowest[members[count - 1]] == floor) return true;
-    if (s->use_sums) return match_sums(s, cell, sort_members(s, cell), (uint32_t)waste);
     return true;
 }
 
@@ -364,7 +288,6 @@ static bool settle(Search *s) {
         uint32_t cell = s->queue[--s->queued];
         s->dirty[cell] = 0;
         if (!tighten(s, cell)) {
-            s->cell_weight[cell]++;
             while (s->queued)
                 s->dirty[s->queue[--s->queued]] = 0;
             return false;
@@ -464,22 +387,35 @@ static void memo_add(Search *s, Key key) {
 }
 
 /* ---- search ---- */
+/* Keeps the ready options at the lowest level only, and counts them by cell. */
+static uint32_t keep_lowest(Search *s, uint32_t nready) {
+    uint32_t level = DEAD, kept = 0;
+    for (uint32_t k = 0; k < nready; k++)
+        if (s->lowest[s->ready[k]] < level) level = s->lowest[s->ready[k]];
+    for (uint32_t k = 0; k < nready; k++)
+        if (s->lowest[s->ready[k]] == level) s->ready[kept++] = s->ready[k];
+    for (uint32_t k = 0; k < kept; k++) {
+        uint32_t o = s->ready[k];
+        for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++)
+            s->count[s->cell_list[i]]++;
+    }
+    return kept;
+}
+
 static uint32_t choose(Search *s, uint32_t nready) {
+    bool low = s->mode == 0;
+    if (low) nready = keep_lowest(s, nready);
+    const uint32_t *rivals = low ? s->count : s->domain;
     uint64_t least = UINT64_MAX;
     uint32_t best = DEAD, best_cell = 0;
     for (uint32_t k = 0; k < nready; k++) {
         uint32_t o = s->ready[k];
-        s->work += s->option_cells[o + 1] - s->option_cells[o];
+        s->work += (low ? 3 : 1) * (s->option_cells[o + 1] - s->option_cells[o]);
         for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++) {
             uint32_t cell = s->cell_list[i];
-            int64_t w = waste_left(s, cell);
-            uint64_t score;
-            switch (s->mode) {
-            case 0: score = ((uint64_t)s->domain[cell] + (w > 0)) << 32; score += s->floor[cell]; break;
-            case 1: score = ((uint64_t)s->domain[cell] + (w > 0)) << 32; score += (uint64_t)(w > UINT32_MAX ? UINT32_MAX : w); break;
-            case 2: score = ((uint64_t)s->floor[cell] << 32) + ((uint64_t)s->domain[cell] + (w > 0)); break;
-            default: score = (((uint64_t)s->domain[cell] + (w > 0)) << 32) / s->cell_weight[cell]; break;
-            }
+            uint64_t waste = (uint64_t)waste_left(s, cell);
+            uint64_t score = ((uint64_t)rivals[cell] + (waste > 0)) << 32;
+            score += waste > UINT32_MAX ? UINT32_MAX : waste;
             if (score < least || (score == least && cell == best_cell &&
                                   s->priority[o] > s->priority[best])) {
                 least = score;
@@ -488,6 +424,12 @@ static uint32_t choose(Search *s, uint32_t nready) {
             }
         }
     }
+    if (low)
+        for (uint32_t k = 0; k < nready; k++) {
+            uint32_t o = s->ready[k];
+            for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++)
+                s->count[s->cell_list[i]] = 0;
+        }
     return best;
 }
 
@@ -566,7 +508,6 @@ static PackStatus search(Search *s, uint64_t nodes) {
                 if (!place(s, option)) step = STEP_FAILED;
             }
         }
-        s->nodes++;
         if (step == STEP_FAILED) {
             if (!backtrack(s)) return PACK_IMPOSSIBLE;
             fresh = false;
@@ -707,8 +648,7 @@ static bool build(Search *s, const Neighbours *neighbours, Arena *scratch) {
     s->cell_list = RAW_ARRAY(scratch, uint32_t, nc);
     s->option_blocks = RAW_ARRAY(scratch, uint32_t, no + 1);
     s->factor = RAW_ARRAY(scratch, Key, no);
-    s->priority = NEW_ARRAY(scratch, uint64_t, no);
-    s->blame = NEW_ARRAY(scratch, uint64_t, no);
+    s->priority = NEW_ARRAY(scratch, double, no);
     Effort stream = {.random = 12345};
     no = ns = nc = 0;
     uint32_t nb = 0, cb = 0;
@@ -800,11 +740,6 @@ static bool build(Search *s, const Neighbours *neighbours, Arena *scratch) {
         if (!pass) s->cell_block = RAW_ARRAY(scratch, Block, cb);
     }
 
-    s->sums = RAW_ARRAY(scratch, uint64_t, s->part.capacity / 64 + 2);
-    s->least_height = DEAD;
-    for (uint32_t o = 0; o < no; o++)
-        if (s->height[o] < s->least_height) s->least_height = s->height[o];
-    s->use_sums = !getenv("NOSUMS");
     /* State. */
     s->lowest = NEW_ARRAY(scratch, uint32_t, no);
     s->support = NEW_ARRAY(scratch, uint32_t, no);
@@ -820,9 +755,7 @@ static bool build(Search *s, const Neighbours *neighbours, Arena *scratch) {
     s->decisions = RAW_ARRAY(scratch, Decision, (size_t)n + 1);
     s->memo = NEW_ARRAY(scratch, Key, (size_t)1 << MEMO_BITS);
     s->domain = NEW_ARRAY(scratch, uint32_t, s->cells);
-    s->cell_weight = NEW_ARRAY(scratch, uint32_t, s->cells);
-    for (uint32_t c = 0; c < s->cells; c++)
-        s->cell_weight[c] = 1;
+    s->count = NEW_ARRAY(scratch, uint32_t, s->cells);
     s->ready = RAW_ARRAY(scratch, uint32_t, no);
     for (uint32_t o = 0; o < no; o++) {
         s->shortest[o] = DEAD;
@@ -839,12 +772,12 @@ static bool build(Search *s, const Neighbours *neighbours, Arena *scratch) {
 }
 
 /* The state before any decision. False: it is plain that there is no placement. */
-static bool begin(Search *s) {
-    s->scratch = s->scratch;
+static bool begin(Search *s, uint32_t capacity) {
+    s->part.capacity = capacity;
     s->nchanges = s->nslack = 0;
     s->depth = s->placed = 0;
     drop_queue(s);
-    s->key = (Key){1, 1}; /* not that of an empty slot */
+    s->key = (Key){capacity + 1u, 1}; /* never that of an empty slot */
     memset(s->support, 0, s->options * sizeof *s->support);
     memset(s->floor, 0, s->cells * sizeof *s->floor);
     for (uint32_t x = 0; x < s->sections; x++)
@@ -881,20 +814,95 @@ static bool begin(Search *s) {
     return true;
 }
 
-#include <stdio.h>
-#include <stdlib.h>
+/* Runs differ in what they prefer: large, long or high items, later with noise. */
 static void set_priority(Search *s, uint32_t run) {
-    uint32_t kind = run % 4;
+    enum { KINDS = 4 };
     for (uint32_t o = 0; o < s->options; o++) {
-        uint64_t length = s->item_sections[s->owner[o] + 1] - s->item_sections[s->owner[o]];
-        uint64_t wide = length * (uint64_t)__builtin_popcount(s->mask[o]);
-        uint64_t base = kind == 0   ? wide * s->height[o]
-                        : kind == 1 ? wide
-                        : kind == 2 ? s->height[o]
-                                    : wide * s->height[o] * length;
-        base = base << 8;
-        if (run >= 4) base += (uint64_t)((double)base * (double)(effort_random(s->effort) >> 40) / (1 << 24) * (run % 3 ? 1 : 0.3));
-        s->priority[o] = base;
+        uint32_t item = s->owner[o];
+        double length = s->item_sections[item + 1] - s->item_sections[item];
+        double wide = length * __builtin_popcount(s->quadrants[o]);
+        const double kinds[KINDS] = {wide * s->height[o], wide, s->height[o],
+                                     wide * s->height[o] * length};
+        double noise = (double)(effort_random(s->effort) >> 40) / (1 << 24);
+        if (run < KINDS) noise = 0;
+        s->priority[o] = kinds[run % KINDS] * (1 + noise * (run % 3 ? 1 : 0.3));
+    }
+}
+
+/* The sequence of Luby, Sinclair and Zuckerman: 1 1 2 1 1 2 4 ..., from index 1. */
+static uint64_t luby(uint64_t index) {
+    for (;;) {
+        uint64_t size = 1;
+        while (2 * size - 1 < index)
+            size *= 2;
+        if (2 * size - 1 == index) return size;
+        index -= size - 1;
+    }
+}
+
+/* The least capacity that the sections allow. */
+static uint32_t least_capacity(const Search *s) {
+    uint64_t most_short = 0; /* granules that could be missed */
+    bool some = false;
+    for (uint32_t x = 0; x < s->sections; x++)
+        for (uint32_t g = 0; g < s->groups; g++) {
+            uint32_t quadrants = (uint32_t)__builtin_popcount(s->group_quadrants[g]);
+            uint64_t spare = (uint64_t)s->slack[x * s->groups + g] / quadrants;
+            if (!some || spare < most_short) most_short = spare;
+            some = true;
+        }
+    return s->part.capacity - (uint32_t)most_short;
+}
+
+/* Capacities to search with: the real one, and smaller ones, where less waste is allowed and more
+ * is pruned. They depend on the least one only, so that more room never loses a placement that was
+ * found with less but for what the added one costs. */
+enum { MOST_CAPACITIES = 8 };
+
+typedef struct {
+    uint32_t items[MOST_CAPACITIES];
+    uint32_t count;
+} Capacities;
+
+static Capacities choose_capacities(const Search *s) {
+    static const uint32_t PERMILLE[MOST_CAPACITIES - 1] = {0, 10, 30, 60, 120, 250, 500};
+    Capacities capacities = {0};
+    uint32_t real = s->part.capacity;
+    if (!s->cell_blocks[s->cells]) {
+        uint32_t least = least_capacity(s);
+        for (uint32_t k = 0; k < MOST_CAPACITIES - 1; k++) {
+            uint64_t capacity = least + (uint64_t)least * PERMILLE[k] / 1000;
+            if (capacity < real) capacities.items[capacities.count++] = (uint32_t)capacity;
+        }
+    }
+    capacities.items[capacities.count++] = real;
+    return capacities;
+}
+
+static void drop_capacity(Capacities *capacities, uint32_t k) {
+    capacities->count--;
+    for (; k < capacities->count; k++)
+        capacities->items[k] = capacities->items[k + 1];
+}
+
+/* One run after the other with other capacities, modes and priorities, each for longer. */
+static PackStatus run_all(Search *s) {
+    enum { MODES = 2, SHORTEST_RUN = 500 };
+    uint32_t real = s->part.capacity;
+    if (!begin(s, real)) return PACK_IMPOSSIBLE;
+    Capacities capacities = choose_capacities(s);
+    for (uint32_t round = 0;; round++) {
+        for (uint32_t k = 0; k < capacities.count * MODES; k++) {
+            uint32_t capacity = capacities.items[k / MODES];
+            s->mode = k % MODES;
+            set_priority(s, round);
+            PackStatus status = PACK_IMPOSSIBLE;
+            if (begin(s, capacity)) status = search(s, SHORTEST_RUN * luby(round + 1));
+            if (status == PACK_FOUND) return status;
+            if (status == PACK_IMPOSSIBLE && capacity == real) return status;
+            if (status == PACK_IMPOSSIBLE) drop_capacity(&capacities, k / MODES);
+            if (s->effort->used >= s->effort->limit) return PACK_GAVE_UP;
+        }
     }
 }
 
@@ -906,24 +914,7 @@ PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, 
     s->effort = effort;
     s->scratch = scratch;
     if (!build(s, neighbours, scratch)) return PACK_GAVE_UP;
-    uint64_t base = 500;
-    if (getenv("MODE")) s->mode = atoi(getenv("MODE"));
-    if (getenv("BASE")) base = (uint64_t)atoi(getenv("BASE"));
-    PackStatus status = PACK_GAVE_UP;
-    for (uint32_t run = 0; status == PACK_GAVE_UP && effort->used < effort->limit; run++) {
-        if (!begin(s)) return PACK_IMPOSSIBLE;
-        set_priority(s, run);
-        uint64_t luby = 1, k = run + 1;
-        while (1) {
-            uint64_t p = 1;
-            while ((p << 1) - 1 < k) p <<= 1;
-            if ((p << 1) - 1 == k) { luby = p; break; }
-            k -= p - 1;
-        }
-        s->nodes = 0;
-        status = search(s, base * luby);
-        if (getenv("LOG")) fprintf(stderr, "run %u limit %llu nodes %llu status %d used %llu placed %u\n", run, (unsigned long long)(base*luby), (unsigned long long)s->nodes, status, (unsigned long long)effort->used, s->placed);
-    }
+    PackStatus status = run_all(s);
     if (status == PACK_FOUND)
         for (uint32_t i = 0; i < s->items; i++) {
             places->offset[s->part.ids[i]] = s->offset[i];

@@ -71,6 +71,11 @@ typedef struct {
     uint32_t capacity; /* granules that may be used, at most the problem's size */
 } Part;
 
+/* True: items of the part that all overlap each other are asking for too much. Of use where ranges
+ * have holes: else such sets are all live at one point. Spends at most a sixteenth of what is left. */
+bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                          Effort *effort, Arena *scratch);
+
 /* Tries orders, then moves what failed to the front and tries again, up to `rounds` times. True:
  * every item of the part has its place. O(overlaps of the part) a round, and a logarithm. */
 bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,

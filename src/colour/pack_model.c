@@ -178,3 +178,53 @@ bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t cou
     PUSH(scratch, sections->start, starts, start_capacity, (uint32_t)members);
     return true;
 }
+
+/* Collects in `clique` neighbours of `id` that all overlap each other, largest lists first come
+ * first; `common[i]`: members that i overlaps. Both are left clean. */
+static bool clique_is_too_high(const PackProblem *problem, const Neighbours *neighbours,
+                               uint32_t id, uint32_t *common, uint32_t *clique, Effort *effort) {
+    uint64_t demand[GROUP_COUNT] = {0};
+    uint32_t count = 0, next = id;
+    while (next != UINT32_MAX) {
+        clique[count++] = next;
+        for (uint32_t g = 0; g < GROUP_COUNT; g++)
+            demand[g] += (uint64_t)certain_share(&problem->items[next], GROUPS[g]) *
+                         problem->items[next].height;
+        for (uint32_t k = neighbours->start[next]; k < neighbours->start[next + 1]; k++)
+            common[neighbours->list[k]]++;
+        next = UINT32_MAX;
+        uint64_t best = 0;
+        for (uint32_t k = neighbours->start[id]; k < neighbours->start[id + 1]; k++) {
+            uint32_t other = neighbours->list[k];
+            if (common[other] != count) continue;
+            uint64_t degree = neighbours->start[other + 1] - neighbours->start[other];
+            uint64_t worth = degree * problem->items[other].height;
+            if (worth <= best) continue;
+            best = worth;
+            next = other;
+        }
+        effort_spend(effort, 2 * (neighbours->start[id + 1] - neighbours->start[id]));
+    }
+    bool too_high = false;
+    for (uint32_t g = 0; g < GROUP_COUNT; g++)
+        too_high |= demand[g] > (uint64_t)__builtin_popcount(GROUPS[g]) * problem->size;
+    for (uint32_t c = 0; c < count; c++)
+        for (uint32_t k = neighbours->start[clique[c]]; k < neighbours->start[clique[c] + 1]; k++)
+            common[neighbours->list[k]] = 0;
+    return too_high;
+}
+
+bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                          Effort *effort, Arena *scratch) {
+    bool holes = false;
+    for (uint32_t k = 0; k < part.count; k++)
+        holes |= problem->items[part.ids[k]].range.count > 1;
+    if (!holes) return false;
+    uint32_t *common = NEW_ARRAY(scratch, uint32_t, problem->count);
+    uint32_t *clique = RAW_ARRAY(scratch, uint32_t, problem->count);
+    uint64_t enough = effort->used + (effort->limit - effort->used) / 16;
+    for (uint32_t k = 0; k < part.count && effort->used < enough; k++)
+        if (clique_is_too_high(problem, neighbours, part.ids[k], common, clique, effort))
+            return true;
+    return false;
+}
