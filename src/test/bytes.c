@@ -231,10 +231,16 @@ static bool lies_over(const Memory *memory, const Inst *inst, const Named *named
             if (byte_at(&named[o], i, &at) && *granule_of(memory, at) == block_number(memory, at))
                 used[granule_of(memory, at) - memory->granules] = true;
     }
-    for (int64_t i = 0; i < length_of(&named[d]); i++)
-        if (byte_at(&named[d], i, &at) && used[granule_of(memory, at) - memory->granules] &&
-            *granule_of(memory, at) != block_number(memory, at))
-            return true;
+    /* Blocks of the destination must not lie over each other either. */
+    uint32_t *mine = NEW_ARRAY(memory->arena, uint32_t, QUADRANTS * memory->row / GRANULE);
+    for (int64_t i = 0; i < length_of(&named[d]); i++) {
+        if (!byte_at(&named[d], i, &at)) continue;
+        int64_t granule = granule_of(memory, at) - memory->granules;
+        uint32_t number = block_number(memory, at);
+        if (used[granule] && memory->granules[granule] != number) return true;
+        if (mine[granule] != 0 && mine[granule] != number + 1) return true;
+        mine[granule] = number + 1;
+    }
     return false;
 }
 

@@ -278,7 +278,7 @@ void segments_drop(Machine *machine, Segments *segments) {
 /* Takes the granules of one block's rectangle. What the block itself had there, if others had taken
  * it meanwhile, is gone. */
 static void take_block(Machine *machine, const Access *access, int64_t block, uint64_t step,
-                       uint32_t inst, Clash *clash) {
+                       uint32_t inst, bool *clash) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
     Store *store = &machine->stores[access->tensor];
     uint64_t me = store->first_block + (uint64_t)block + 1;
@@ -291,8 +291,7 @@ static void take_block(Machine *machine, const Access *access, int64_t block, ui
         for (const Extent *e; (e = extents_at(at)) && e->low < granules.high; extents_next(&at)) {
             uint64_t owner = e->contents.value;
             if (owner == me) continue;
-            if (machine->used[owner - 1] == step)
-                *clash = (Clash){true, machine->block_tensor[owner - 1]};
+            if (machine->used[owner - 1] == step) *clash = true;
             if (access->whole) continue;
             int64_t low = e->low > granules.low ? e->low : granules.low;
             int64_t high = e->high < granules.high ? e->high : granules.high;
@@ -321,9 +320,9 @@ static void take_area(Machine *machine, const Access *access, uint32_t inst) {
                    (Contents){(uint64_t)access->tensor + 1, inst});
 }
 
-static Clash take(Machine *machine, const Access *access, uint64_t step, uint32_t inst) {
+static bool take(Machine *machine, const Access *access, uint64_t step, uint32_t inst) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
-    Clash clash = {0};
+    bool clash = false;
     if (access->from == access->to) return clash;
     if (shares_buffer(machine, tensor))
         for (int64_t r = access->from; r < access->to; r++)
@@ -333,9 +332,9 @@ static Clash take(Machine *machine, const Access *access, uint64_t step, uint32_
     return clash;
 }
 
-Clash machine_write(Machine *machine, const Access *access, uint64_t value, uint64_t step,
-                    uint32_t inst) {
-    Clash clash = take(machine, access, step, inst);
+bool machine_write(Machine *machine, const Access *access, uint64_t value, uint64_t step,
+                   uint32_t inst) {
+    bool clash = take(machine, access, step, inst);
     if (access->from == access->to) return clash;
     int64_t low = access->low + access->from, high = access->low + access->to;
     Extents *map = &machine->stores[access->tensor].contents;
@@ -391,9 +390,9 @@ static void write_segment(Machine *machine, const Access *access, const Extent *
     overlay(machine, map, block, low, high, access->rect, pieces->items, (uint32_t)pieces->count);
 }
 
-Clash machine_write_segments(Machine *machine, const Access *access, const Segments *segments,
-                             Region source_rect, uint64_t step, uint32_t inst) {
-    Clash clash = take(machine, access, step, inst);
+bool machine_write_segments(Machine *machine, const Access *access, const Segments *segments,
+                            Region source_rect, uint64_t step, uint32_t inst) {
+    bool clash = take(machine, access, step, inst);
     bool source_whole = source_rect.p0 == 0 && source_rect.b0 == 0;
     int64_t at = access->from;
     for (size_t i = 0; i < segments->count && at < access->to; i++) {

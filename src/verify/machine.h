@@ -82,19 +82,15 @@ void segments_drop(Machine *machine, Segments *segments);
 /* The losses of an access, in machine->losses. */
 void machine_losses(Machine *machine, const Access *access);
 
-/* A write that takes storage which the same step reads or writes elsewhere. */
-typedef struct {
-    bool found;
-    uint32_t tensor; /* whose */
-} Clash;
+/* Writes a fresh value. `inst` is remembered as the one that took the storage. Returns true if it
+ * took storage of a block that the same step uses too, perhaps another part of it. */
+bool machine_write(Machine *machine, const Access *access, uint64_t value, uint64_t step,
+                   uint32_t inst);
 
-/* Writes a fresh value. `inst` is remembered as the one that took the storage. */
-Clash machine_write(Machine *machine, const Access *access, uint64_t value, uint64_t step,
-                    uint32_t inst);
-
-/* Writes what was read: relative block and place within the rectangle are kept. */
-Clash machine_write_segments(Machine *machine, const Access *access, const Segments *segments,
-                             Region source_rect, uint64_t step, uint32_t inst);
+/* Writes what was read: relative block and place within the rectangle are kept.
+ * Otherwise as machine_write(). */
+bool machine_write_segments(Machine *machine, const Access *access, const Segments *segments,
+                            Region source_rect, uint64_t step, uint32_t inst);
 
 /* The pieces of a segment, cut to `rect` and moved to where `target` begins; their `blocks` hold
  * the whole shift. Replaces what `out` held. */

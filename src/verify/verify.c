@@ -265,21 +265,31 @@ static bool same_extent(const Access *a, const Access *b) {
            a->rect.b1 - a->rect.b0 == b->rect.b1 - b->rect.b0;
 }
 
-/* The write took storage of `clash.tensor`, which this instruction uses too: tells so if it is the
- * very part that is used. */
-static void check_clash(Run *run, uint32_t dst, Clash clash) {
+static void tell_clash(Run *run, uint32_t dst, uint32_t other) {
+    const Inst *inst = run->is.inst;
+    const Tensor *tensors = run->match.result->tensors;
+    Span span = operand_span(inst, &inst->operands[dst]);
+    const char *name = shown_name(run->arena, &tensors[run->is.accesses[dst].tensor]);
+    if (other == dst)
+        diag_error(run->diags, span, "`%.*s` writes blocks of %s over each other%s", TEXT(inst->op),
+                   name, where_text(run));
+    else
+        diag_error(run->diags, span, "`%.*s` writes %s over its own %s %s%s", TEXT(inst->op), name,
+                   other < inst->ndst ? "destination" : "operand",
+                   shown_name(run->arena, &tensors[run->is.accesses[other].tensor]),
+                   where_text(run));
+}
+
+/* The write took storage of something that this instruction uses too: tells so if it is the very
+ * part that is used. */
+static void check_clash(Run *run, uint32_t dst, bool clash) {
     const Running *is = &run->is;
-    if (!clash.found) return;
-    for (uint32_t i = 0; i < is->inst->ndst + is->inst->nsrc; i++) {
-        if (i == dst || is->accesses[i].tensor != clash.tensor) continue;
+    if (!clash) return;
+    uint32_t count = is->inst->ndst + (is_elided(run, is->inst) ? 0 : is->inst->nsrc);
+    for (uint32_t i = 0; i < count; i++) {
         if (!accesses_meet(&run->result, &is->accesses[dst], &is->accesses[i])) continue;
         if (!first_time(run, is->number, is->inst->ndst + is->inst->nsrc + dst)) return;
-        const Tensor *tensors = run->match.result->tensors;
-        diag_error(run->diags, operand_span(is->inst, &is->inst->operands[dst]),
-                   "`%.*s` writes %s over its own %s %s%s", TEXT(is->inst->op),
-                   shown_name(run->arena, &tensors[is->accesses[dst].tensor]),
-                   i < is->inst->ndst ? "destination" : "operand",
-                   shown_name(run->arena, &tensors[clash.tensor]), where_text(run));
+        tell_clash(run, dst, i);
         return;
     }
 }
@@ -295,8 +305,8 @@ static uint64_t reshaped_value(Run *run, Machine *machine, const Running *side, 
 }
 
 static void transfer(Run *run, Machine *machine, const Running *side, const Running *source) {
-    Clash clash = machine_write_segments(machine, &side->accesses[0], &source->segments[0],
-                                         source->accesses[1].rect, run->step, side->number);
+    bool clash = machine_write_segments(machine, &side->accesses[0], &source->segments[0],
+                                        source->accesses[1].rect, run->step, side->number);
     if (machine == &run->result) check_clash(run, 0, clash);
 }
 
@@ -356,7 +366,7 @@ static void make_values(Run *run) {
                                               run->was.accesses[i].tensor)
                              : new_value(run, run->was.number, run->was.accesses[i].tensor);
         machine_write(&run->original, &run->was.accesses[i], value, run->step, run->was.number);
-        Clash clash =
+        bool clash =
             machine_write(&run->result, &run->is.accesses[i], value, run->step, run->is.number);
         check_clash(run, i, clash);
     }
@@ -470,8 +480,8 @@ static void compare_outputs(Run *run) {
         if (!segments_agree(run, &run->was.segments[0], &run->is.segments[0], was.rect, &difference,
                             &block) &&
             first_time(run, NO_INST, i))
-            tell_difference(run, run->match.result->tensors[is.tensor].span,
-                            "the function returns", is.tensor, block, difference);
+            tell_difference(run, run->match.result->tensors[is.tensor].span, "the function returns",
+                            is.tensor, block, difference);
         segments_drop(&run->original, &run->was.segments[0]);
         segments_drop(&run->result, &run->is.segments[0]);
     }

@@ -1,0 +1,487 @@
+/* Changes real results of random programs in one way each, and compares the referee's verdict with
+ * that of a plain byte-by-byte run: what changes behaviour must be rejected, what does not must be
+ * accepted. Changes of the program itself must be rejected always. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver/allocate.h"
+#include "driver/finish.h"
+#include "ir/geometry.h"
+#include "spill/homes.h"
+#include "spill/lastresort.h"
+#include "spill/legalize.h"
+#include "test/bytes.h"
+#include "test/chance.h"
+#include "test/random.h"
+#include "text/print.h"
+#include "verify/verify.h"
+
+enum { PROGRAMS = 200, MUTANTS = 3, MOST_WORK = 400 * 1000 };
+
+/* A result under change; the arrays are its own. */
+typedef struct {
+    const Func *original;
+    Func func;
+    const Target *target;
+    uint32_t *pair, *of;
+    Arena *arena;
+    Chance *chance;
+} Mutant;
+
+static uint32_t named(const Func *func, Str name) {
+    for (uint32_t i = 0; i < func->ntensors; i++)
+        if (str_equal(func->tensors[i].name, name)) return i;
+    return UINT32_MAX;
+}
+
+static void find_of(Mutant *m) {
+    m->of = NEW_ARRAY(m->arena, uint32_t, m->func.ntensors);
+    for (uint32_t i = 0; i < m->func.ntensors; i++) {
+        m->of[i] = named(m->original, m->func.tensors[i].name);
+        if (m->of[i] == UINT32_MAX)
+            m->of[i] = named(m->original, meta_find(m->func.tensors[i].meta, "of")->text);
+    }
+}
+
+static bool is_new(const Mutant *m, uint32_t tensor) {
+    return named(m->original, m->func.tensors[tensor].name) == UINT32_MAX;
+}
+
+static bool is_inserted(const Mutant *m, const Inst *inst) {
+    const char *mark = inst->kind == OP_SAVE ? "spill" : "reload";
+    bool moves = inst->kind == OP_SAVE || inst->kind == OP_LOAD;
+    return moves && is_new(m, inst->operands[0].tensor) && meta_find(inst->meta, mark);
+}
+
+static bool stands_for(const Mutant *m, const Inst *is, const Inst *was) {
+    if (!str_equal(is->op, was->op) || is->ndst != was->ndst || is->nsrc != was->nsrc) return false;
+    for (uint32_t i = 0; i < is->ndst + is->nsrc; i++) {
+        const Operand *a = &is->operands[i], *b = &was->operands[i];
+        if (m->of[a->tensor] != b->tensor) return false;
+        if (!is_new(m, a->tensor) && a->blocks && b->blocks &&
+            !affine_equal(a->blocks->low, b->blocks->low))
+            return false;
+    }
+    return is->meta.count == was->meta.count || is->kind == OP_COPY;
+}
+
+static void find_pairs(Mutant *m) {
+    m->pair = NEW_ARRAY(m->arena, uint32_t, m->func.ninsts);
+    uint32_t next = 0;
+    for (uint32_t p = 0; p < m->func.ninsts; p++) {
+        m->pair[p] = UINT32_MAX;
+        if (is_inserted(m, &m->func.insts[p])) continue;
+        while (next < m->original->ninsts &&
+               !stands_for(m, &m->func.insts[p], &m->original->insts[next]))
+            next++;
+        assert_true(next < m->original->ninsts);
+        m->pair[p] = next++;
+    }
+}
+
+static Mutant copy_of(const Mutant *base, Arena *arena) {
+    Mutant m = *base;
+    m.arena = arena;
+    m.func.tensors = RAW_ARRAY(arena, Tensor, m.func.ntensors);
+    m.func.insts = RAW_ARRAY(arena, Inst, m.func.ninsts);
+    m.func.loops = RAW_ARRAY(arena, Loop, m.func.nloops);
+    m.pair = RAW_ARRAY(arena, uint32_t, m.func.ninsts);
+    for (uint32_t i = 0; i < m.func.ntensors; i++)
+        m.func.tensors[i] = base->func.tensors[i];
+    for (uint32_t i = 0; i < m.func.nloops; i++)
+        m.func.loops[i] = base->func.loops[i];
+    for (uint32_t i = 0; i < m.func.ninsts; i++) {
+        m.func.insts[i] = base->func.insts[i];
+        m.pair[i] = base->pair[i];
+    }
+    return m;
+}
+
+/* --- Changes --- */
+
+static uint32_t pick(Mutant *m, uint32_t count) {
+    return (uint32_t)chance_below(m->chance, count);
+}
+
+/* An instruction that is inserted, or that is not; of the kind if it is not OP_OTHER. */
+static Inst *pick_inst(Mutant *m, bool inserted, OpKind kind, uint32_t *point) {
+    if (m->func.ninsts == 0) return NULL;
+    uint32_t start = pick(m, m->func.ninsts);
+    for (uint32_t i = 0; i < m->func.ninsts; i++) {
+        *point = (start + i) % m->func.ninsts;
+        Inst *inst = &m->func.insts[*point];
+        if ((m->pair[*point] == UINT32_MAX) == inserted && (kind == OP_OTHER || inst->kind == kind))
+            return inst;
+    }
+    return NULL;
+}
+
+static Operand *own_operands(Mutant *m, Inst *inst) {
+    uint32_t count = inst->ndst + inst->nsrc;
+    Operand *operands = RAW_ARRAY(m->arena, Operand, count);
+    for (uint32_t i = 0; i < count; i++)
+        operands[i] = inst->operands[i];
+    inst->operands = operands;
+    return operands;
+}
+
+static void drop(Mutant *m, uint32_t point) {
+    m->func.ninsts--;
+    for (uint32_t i = point; i < m->func.ninsts; i++) {
+        m->func.insts[i] = m->func.insts[i + 1];
+        m->pair[i] = m->pair[i + 1];
+    }
+    for (uint32_t i = 0; i < m->func.nloops; i++) {
+        m->func.loops[i].first -= m->func.loops[i].first > point;
+        m->func.loops[i].end -= m->func.loops[i].end > point;
+    }
+}
+
+static bool move_place(Mutant *m) {
+    uint32_t number = pick(m, m->func.ntensors);
+    Tensor *t = &m->func.tensors[number];
+    if (t->space != SPACE_SB || !t->at || m->original->tensors[m->of[number]].fixed) return false;
+    int64_t room = (target_usable(m->target) - t->bytes) / t->align;
+    Bands bands = class_bands(shape_class(t->partitions, t->base));
+    Place *at = RAW_ARRAY(m->arena, Place, t->blocks);
+    for (int64_t b = 0; b < t->blocks; b++)
+        at[b] = t->at[b];
+    at[pick(m, (uint32_t)t->blocks)] =
+        (Place){band_start(bands.masks[pick(m, bands.count)]),
+                (int64_t)chance_below(m->chance, (uint64_t)room + 1) * t->align};
+    t->at = at;
+    return true;
+}
+
+static bool is_home(const Mutant *m, uint32_t tensor) {
+    return is_new(m, tensor) && m->func.tensors[tensor].space == SPACE_DRAM &&
+           m->func.tensors[tensor].offset >= 0;
+}
+
+/* Two homes begin at one place. */
+static bool move_home(Mutant *m) {
+    uint32_t count = 0;
+    uint32_t *homes = NEW_ARRAY(m->arena, uint32_t, m->func.ntensors);
+    for (uint32_t i = 0; i < m->func.ntensors; i++)
+        if (is_home(m, i)) homes[count++] = i;
+    if (count < 2) return false;
+    uint32_t a = pick(m, count), b = (a + 1 + pick(m, count - 1)) % count;
+    m->func.tensors[homes[a]].offset = m->func.tensors[homes[b]].offset;
+    return true;
+}
+
+static bool drop_store(Mutant *m) {
+    uint32_t point;
+    if (!pick_inst(m, true, OP_SAVE, &point)) return false;
+    drop(m, point);
+    return true;
+}
+
+static bool drop_reload(Mutant *m) {
+    uint32_t point;
+    if (!pick_inst(m, true, OP_LOAD, &point)) return false;
+    drop(m, point);
+    return true;
+}
+
+/* An inserted instruction changes places with the next one in its loop. */
+static bool swap_next(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, true, OP_OTHER, &point);
+    if (!inst || point + 1 == m->func.ninsts || inst[1].loop != inst->loop) return false;
+    for (uint32_t i = 0; i < m->func.nloops; i++)
+        if (m->func.loops[i].first == point + 1 || m->func.loops[i].end == point + 1) return false;
+    Inst moved = inst[0];
+    inst[0] = inst[1];
+    inst[1] = moved;
+    m->pair[point] = m->pair[point + 1];
+    m->pair[point + 1] = UINT32_MAX;
+    return true;
+}
+
+static bool lose_condition(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, true, OP_OTHER, &point);
+    if (!inst || !inst->condition) return false;
+    inst->condition = NULL;
+    return true;
+}
+
+/* An inserted instruction takes a condition from elsewhere, on loops around it. */
+static bool gain_condition(Mutant *m) {
+    uint32_t point, other;
+    Inst *inst = pick_inst(m, true, OP_OTHER, &point);
+    Inst *from = pick_inst(m, false, OP_OTHER, &other);
+    if (!inst || !from || !from->condition || inst->condition == from->condition) return false;
+    if (!loop_encloses(&m->func, from->loop, inst->loop)) return false;
+    inst->condition = from->condition;
+    return true;
+}
+
+/* An inserted instruction, or the operand of a copy, names another block. */
+static bool other_block(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, chance_percent(m->chance, 70), OP_OTHER, &point);
+    if (!inst || inst->ndst + inst->nsrc == 0) return false;
+    uint32_t i = pick(m, inst->ndst + inst->nsrc);
+    const Operand *was = &inst->operands[i];
+    int64_t blocks = m->func.tensors[was->tensor].blocks;
+    bool one = (was->blocks && was->blocks->kind == BLOCKS_ONE) || blocks == 1;
+    if (!one || blocks == 1 || (m->pair[point] != UINT32_MAX && !is_new(m, was->tensor)))
+        return false;
+    Blocks *named_now = NEW(m->arena, Blocks);
+    *named_now = (Blocks){BLOCKS_ONE, affine_constant(m->arena, pick(m, (uint32_t)blocks)), {0}};
+    own_operands(m, inst)[i].blocks = named_now;
+    return true;
+}
+
+/* An operand that is a working copy becomes another copy of the same tensor. */
+static bool other_copy(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, chance_percent(m->chance, 50), OP_OTHER, &point);
+    if (!inst || inst->ndst + inst->nsrc == 0) return false;
+    uint32_t i = pick(m, inst->ndst + inst->nsrc), was = inst->operands[i].tensor;
+    const Tensor *t = &m->func.tensors[was];
+    if (!is_new(m, was) || t->space != SPACE_SB) return false;
+    uint32_t start = pick(m, m->func.ntensors);
+    for (uint32_t k = 0; k < m->func.ntensors; k++) {
+        uint32_t is = (start + k) % m->func.ntensors;
+        const Tensor *u = &m->func.tensors[is];
+        if (is == was || !is_new(m, is) || m->of[is] != m->of[was] || u->space != SPACE_SB ||
+            u->blocks != t->blocks || !u->at)
+            continue;
+        own_operands(m, inst)[i].tensor = is;
+        return true;
+    }
+    return false;
+}
+
+/* --- Changes of the program --- */
+
+static bool drop_original(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_OTHER, &point);
+    if (!inst || inst->kind == OP_LOAD) return false;
+    /* Of two equal neighbours it makes no difference which is gone: but one of them is. */
+    drop(m, point);
+    return true;
+}
+
+static bool other_opcode(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_OTHER, &point);
+    if (!inst || inst->kind != OP_OTHER) return false;
+    inst->op = STR("unheard_of");
+    return true;
+}
+
+static bool other_metadata(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_OTHER, &point);
+    if (!inst || inst->kind == OP_LOAD) return false;
+    Meta item = {.key = STR("unheard_of"), .kind = META_FLAG};
+    inst->meta = meta_with(m->arena, inst->meta, item);
+    return true;
+}
+
+static bool other_operator(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_OTHER, &point);
+    if (!inst || inst->kind == OP_LOAD || inst->ndst != 1) return false;
+    inst->accumulate = !inst->accumulate;
+    return true;
+}
+
+static bool unknown_condition(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_OTHER, &point);
+    if (!inst || inst->kind == OP_LOAD) return false;
+    Condition *condition = NEW(m->arena, Condition);
+    Compare *compare = NEW(m->arena, Compare);
+    *compare = (Compare){affine_constant(m->arena, 77), affine_constant(m->arena, 77), CMP_EQ};
+    *condition = (Condition){compare, 1};
+    inst->condition = condition;
+    return true;
+}
+
+static bool other_region(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_OTHER, &point);
+    if (!inst || inst->kind == OP_LOAD || inst->ndst + inst->nsrc == 0) return false;
+    uint32_t i = pick(m, inst->ndst + inst->nsrc);
+    const Operand *was = &inst->operands[i];
+    const Tensor *t = &m->func.tensors[was->tensor];
+    if (was->region || t->bytes == 1) return false;
+    Region *region = NEW(m->arena, Region);
+    *region = (Region){0, t->partitions, 0, t->bytes - 1};
+    own_operands(m, inst)[i].region = region;
+    return true;
+}
+
+static bool misalign(Mutant *m) {
+    uint32_t number = pick(m, m->func.ntensors);
+    Tensor *t = &m->func.tensors[number];
+    if (t->space != SPACE_SB || !t->at || m->original->tensors[m->of[number]].fixed) return false;
+    Place *at = RAW_ARRAY(m->arena, Place, t->blocks);
+    for (int64_t b = 0; b < t->blocks; b++)
+        at[b] = t->at[b];
+    at[0].byte += at[0].byte > 0 ? -1 : 1;
+    t->at = at;
+    return true;
+}
+
+static bool lose_place(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, true, OP_OTHER, &point);
+    if (!inst) return false;
+    Tensor *t = &m->func.tensors[inst->operands[pick(m, 2)].tensor];
+    if (t->space == SPACE_PSUM || (t->space == SPACE_DRAM && !is_new(m, inst->operands[0].tensor)))
+        return false;
+    if (t->space == SPACE_DRAM && t->offset < 0) return false;
+    if (t->space == SPACE_DRAM && !meta_find(t->meta, "of")) return false;
+    t->at = NULL;
+    t->offset = -1;
+    return true;
+}
+
+/* --- The trial --- */
+
+typedef struct {
+    const char *name;
+    bool (*change)(Mutant *m); /* false: nothing there to change */
+    bool always;               /* wrong whatever it does to behaviour */
+    uint32_t made, wrong;
+} Class;
+
+static bool referee_accepts(const Mutant *m) {
+    DiagQueue diags;
+    diag_init(&diags, m->arena);
+    return verify(m->original, &m->func, m->target, (VerifyOptions){0, true}, &diags);
+}
+
+static bool bytes_accept(const Mutant *m) {
+    PairedResult result = {&m->func, m->pair, m->of};
+    return bytes_agree(m->original, result, m->target, m->arena);
+}
+
+static _Noreturn void complain(const Mutant *m, const char *name, uint64_t seed, const char *what) {
+    Writer writer;
+    writer_to_memory(&writer);
+    print_func(m->original, &writer);
+    print_func(&m->func, &writer);
+    fwrite(writer.buffer, 1, writer.length, stderr);
+    print_error("%s in program %llu: the referee %s\n", name, (unsigned long long)seed, what);
+    writer_free(&writer);
+    fail();
+    abort();
+}
+
+static void try_class(Class *class, const Mutant *base, uint64_t seed) {
+    for (uint32_t i = 0; i < MUTANTS; i++) {
+        Arena arena;
+        arena_init(&arena);
+        Mutant m = copy_of(base, &arena);
+        if (class->change(&m)) {
+            bool right = !class->always && bytes_accept(&m);
+            class->made++;
+            class->wrong += !right;
+            if (referee_accepts(&m) != right)
+                complain(&m, class->name, seed, right ? "rejects it" : "accepts it");
+        }
+        arena_free(&arena);
+    }
+}
+
+/* NULL where there is no allocation. */
+static const Func *allocated(const Module *module, Arena *arena) {
+    DiagQueue diags;
+    diag_init(&diags, arena);
+    Options options = options_default();
+    options.verify = false;
+    options.effort = 0;
+    Allocation result = allocate(&module->funcs[0], &module->target, &options, arena, &diags);
+    return result.status == ALLOCATED ? result.func : NULL;
+}
+
+static const Func *spilled_everywhere(const Module *module, Arena *arena) {
+    const Func *func = &module->funcs[0];
+    Plan plan = plan_make(func, arena);
+    Sources sources = sources_make(&plan, arena);
+    Rewritten result;
+    if (!last_resort(&plan, &sources, &module->target, arena, &result).placed) return NULL;
+    Str *names = NEW_ARRAY(arena, Str, func->ntensors);
+    for (uint32_t i = 0; i < func->ntensors; i++)
+        names[i] = func->tensors[i].name;
+    legalize(&result, names, arena);
+    place_homes(&result, arena);
+    mark_copies(result.func, arena);
+    return result.func;
+}
+
+static void try_program(Class *classes, size_t nclasses, uint64_t seed, uint32_t *tried) {
+    Arena arena;
+    arena_init(&arena);
+    RandomShape shape = {.room = ROOM_SPILLING, .size = SIZE_SMALL};
+    Module *module = random_module(&arena, seed, shape);
+    const Func *result = seed % 2 ? allocated(module, &arena) : spilled_everywhere(module, &arena);
+    Chance chance = {seed};
+    if (result && bytes_work(result) < MOST_WORK) {
+        Mutant base = {.original = &module->funcs[0],
+                       .func = *result,
+                       .target = &module->target,
+                       .arena = &arena,
+                       .chance = &chance};
+        find_of(&base);
+        find_pairs(&base);
+        ++*tried;
+        if (referee_accepts(&base) != bytes_accept(&base))
+            complain(&base, "unchanged", seed, "and the other judge differ");
+        for (size_t i = 0; i < nclasses && referee_accepts(&base); i++)
+            try_class(&classes[i], &base, seed);
+    }
+    arena_free(&arena);
+}
+
+static void mutants(void **state) {
+    (void)state;
+    Class classes[] = {
+        {"moved place", move_place, false, 0, 0},
+        {"moved home", move_home, false, 0, 0},
+        {"dropped store", drop_store, false, 0, 0},
+        {"dropped reload", drop_reload, false, 0, 0},
+        {"swapped with the next", swap_next, false, 0, 0},
+        {"lost condition", lose_condition, false, 0, 0},
+        {"gained condition", gain_condition, false, 0, 0},
+        {"other block", other_block, false, 0, 0},
+        {"other copy", other_copy, false, 0, 0},
+        {"dropped instruction", drop_original, true, 0, 0},
+        {"other opcode", other_opcode, true, 0, 0},
+        {"other metadata", other_metadata, true, 0, 0},
+        {"other operator", other_operator, true, 0, 0},
+        {"other condition", unknown_condition, true, 0, 0},
+        {"other region", other_region, true, 0, 0},
+        {"misaligned", misalign, true, 0, 0},
+        {"lost place", lose_place, true, 0, 0},
+    };
+    size_t nclasses = sizeof classes / sizeof *classes;
+    uint32_t tried = 0;
+    for (uint64_t seed = 1; seed <= PROGRAMS; seed++)
+        try_program(classes, nclasses, seed, &tried);
+    print_message("%u programs\n", tried);
+    for (size_t i = 0; i < nclasses; i++) {
+        print_message("%-24s %5u mutants, %5u wrong, all caught\n", classes[i].name,
+                      classes[i].made, classes[i].wrong);
+        assert_in_range(classes[i].wrong, 1, UINT32_MAX);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mutants)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
