@@ -868,6 +868,7 @@ static Capacities choose_capacities(const Search *s) {
     static const uint32_t PERMILLE[MOST_CAPACITIES - 1] = {0, 10, 30, 60, 120, 250, 500};
     Capacities capacities = {0};
     uint32_t real = s->part.capacity;
+    capacities.items[capacities.count++] = real;
     if (!s->cell_blocks[s->cells]) {
         uint32_t least = least_capacity(s);
         for (uint32_t k = 0; k < MOST_CAPACITIES - 1; k++) {
@@ -875,7 +876,6 @@ static Capacities choose_capacities(const Search *s) {
             if (capacity < real) capacities.items[capacities.count++] = (uint32_t)capacity;
         }
     }
-    capacities.items[capacities.count++] = real;
     return capacities;
 }
 

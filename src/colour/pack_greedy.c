@@ -19,6 +19,7 @@ typedef struct {
     Block *blocks;    /* [most neighbours] taken by placed neighbours of the item at hand */
     uint32_t *order;  /* [part.count] ids */
     uint32_t *failed; /* [part.count] ids */
+    uint8_t *mark;    /* [problem->count] all zero between calls */
 } Greedy;
 
 /* Shell sort by `low`: in place, short lists. Equal keys may come in any order. */
@@ -85,7 +86,17 @@ static uint32_t place_all(Greedy *greedy) {
     return failed;
 }
 
-typedef enum { BY_AREA, BY_HEIGHT, BY_LENGTH, BY_CROWD, BY_START, ORDER_COUNT } Order;
+typedef enum {
+    BY_AREA,
+    BY_HEIGHT,
+    BY_LENGTH,
+    BY_CROWD,
+    BY_START,
+    ORDER_COUNT,
+    BY_WEIGHT = ORDER_COUNT, /* these for partial placements only */
+    BY_DENSITY,
+    ALL_ORDERS
+} Order;
 
 static uint64_t length_of(const PackItem *item) {
     uint64_t length = 0;
@@ -117,12 +128,23 @@ static uint64_t rank(const Greedy *greedy, uint32_t id, Order order) {
     }
 }
 
+/* Doubles that are not negative compare as their bits do. */
+static uint64_t double_key(double value) {
+    uint64_t bits;
+    memcpy(&bits, &value, sizeof bits);
+    return bits;
+}
+
 static void set_order(Greedy *greedy, Order order, Arena *scratch) {
     uint32_t count = greedy->part.count;
     SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t id = greedy->part.ids[k];
-        keys[k] = (SortKey){UINT64_MAX - rank(greedy, id, order), id};
+        double weight = greedy->problem->items[id].weight;
+        uint64_t key = order == BY_WEIGHT    ? double_key(weight)
+                       : order == BY_DENSITY ? double_key(weight / (double)rank(greedy, id, BY_AREA))
+                                             : rank(greedy, id, order);
+        keys[k] = (SortKey){UINT64_MAX - key, id};
     }
     sort_keys(keys, count, scratch);
     for (uint32_t k = 0; k < count; k++)
@@ -130,8 +152,9 @@ static void set_order(Greedy *greedy, Order order, Arena *scratch) {
     greedy->effort->used += count;
 }
 
-/* Moves the failed items, which stand in the order's order, to its front; `mark` is all zero. */
-static void failed_first(Greedy *greedy, uint32_t failed, uint8_t *mark) {
+/* Moves the failed items, which stand in the order's order, to its front. */
+static void failed_first(Greedy *greedy, uint32_t failed) {
+    uint8_t *mark = greedy->mark;
     uint32_t count = greedy->part.count, to = count;
     for (uint32_t k = 0; k < failed; k++)
         mark[greedy->failed[k]] = 1;
@@ -142,26 +165,73 @@ static void failed_first(Greedy *greedy, uint32_t failed, uint8_t *mark) {
         mark[greedy->failed[k]] = 0;
 }
 
-bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                 uint32_t rounds, Effort *effort, Arena *scratch, Places *places) {
+static Greedy greedy_begin(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                           Effort *effort, Arena *scratch, Places *places) {
     uint32_t most = 0;
     for (uint32_t k = 0; k < part.count; k++) {
         uint32_t id = part.ids[k];
         uint32_t degree = neighbours->start[id + 1] - neighbours->start[id];
         if (degree > most) most = degree;
     }
-    Greedy greedy = {problem, neighbours, part, effort, places,
-                     RAW_ARRAY(scratch, Block, most), RAW_ARRAY(scratch, uint32_t, part.count),
-                     RAW_ARRAY(scratch, uint32_t, part.count)};
-    uint8_t *mark = NEW_ARRAY(scratch, uint8_t, problem->count);
+    return (Greedy){problem,
+                    neighbours,
+                    part,
+                    effort,
+                    places,
+                    RAW_ARRAY(scratch, Block, most),
+                    RAW_ARRAY(scratch, uint32_t, part.count),
+                    RAW_ARRAY(scratch, uint32_t, part.count),
+                    NEW_ARRAY(scratch, uint8_t, problem->count)};
+}
+
+bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                 uint32_t rounds, Effort *effort, Arena *scratch, Places *places) {
+    Greedy greedy = greedy_begin(problem, neighbours, part, effort, scratch, places);
     for (Order order = 0; order < ORDER_COUNT; order++) {
         set_order(&greedy, order, scratch);
         for (uint32_t round = 0; round < rounds; round++) {
             uint32_t failed = place_all(&greedy);
             if (!failed) return true;
             if (effort->used >= effort->limit) return false;
-            failed_first(&greedy, failed, mark);
+            failed_first(&greedy, failed);
         }
     }
     return false;
+}
+
+static double failed_weight(const Greedy *greedy, uint32_t failed) {
+    double sum = 0;
+    for (uint32_t k = 0; k < failed; k++)
+        sum += greedy->problem->items[greedy->failed[k]].weight;
+    return sum;
+}
+
+void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                         uint32_t rounds, Effort *effort, Arena *scratch, Places *places) {
+    Greedy greedy = greedy_begin(problem, neighbours, part, effort, scratch, places);
+    uint8_t *best_band = NEW_ARRAY(scratch, uint8_t, part.count);
+    uint32_t *best_offset = NEW_ARRAY(scratch, uint32_t, part.count);
+    double best = 0;
+    bool some = false;
+    for (Order turn = 0; turn < ALL_ORDERS && (!some || best > 0); turn++) {
+        set_order(&greedy, ALL_ORDERS - 1 - turn, scratch);
+        for (uint32_t round = 0; round < rounds; round++) {
+            uint32_t failed = place_all(&greedy);
+            double weight = failed_weight(&greedy, failed);
+            if (!some || weight < best) {
+                some = true;
+                best = weight;
+                for (uint32_t k = 0; k < part.count; k++) {
+                    best_band[k] = places->band[part.ids[k]];
+                    best_offset[k] = places->offset[part.ids[k]];
+                }
+            }
+            if (!failed || effort->used >= effort->limit) break;
+            failed_first(&greedy, failed);
+        }
+    }
+    for (uint32_t k = 0; k < part.count; k++) {
+        places->band[part.ids[k]] = best_band[k];
+        places->offset[part.ids[k]] = best_offset[k];
+    }
 }

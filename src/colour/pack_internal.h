@@ -35,13 +35,8 @@ typedef struct {
     uint32_t *list;  /* [start[count]] */
 } Neighbours;
 
-/* Greatest demand of any point, as a share of what the quadrants have. */
-typedef struct {
-    bool impossible; /* some group of quadrants is asked for more than it has */
-    uint32_t least;  /* no capacity below this can do */
-} Pressure;
-
-Pressure pack_pressure(const PackProblem *problem, Effort *effort, Arena *scratch);
+/* True: at some point a group of quadrants is asked for more than it has. O(m log m), m intervals. */
+bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch);
 
 /* False if there are more overlaps than the budget pays for. O(intervals log intervals + overlaps). */
 bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
@@ -80,6 +75,11 @@ bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbou
  * every item of the part has its place. O(overlaps of the part) a round, and a logarithm. */
 bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
                  uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
+
+/* The same for what cannot be placed whole: keeps the try whose left out items weigh least. Items
+ * left out have band 0. */
+void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                         uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
 
 /* Searches depth first for a placement of the part. IMPOSSIBLE is proved for part.capacity only. */
 PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, Part part,

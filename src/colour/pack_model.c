@@ -64,23 +64,19 @@ static uint32_t certain_share(const PackItem *item, uint8_t group) {
     return least;
 }
 
-Pressure pack_pressure(const PackProblem *problem, Effort *effort, Arena *scratch) {
-    Pressure pressure = {0};
+bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch) {
     Sweep sweep = sweep_begin(problem, NULL, problem->count, scratch);
     uint64_t demand[GROUP_COUNT] = {0};
     effort_spend(effort, sweep.count);
     for (size_t e = 0; e < sweep.count; e++) {
         const PackItem *item = &problem->items[sweep.events[e].id];
         for (uint32_t g = 0; g < GROUP_COUNT; g++) {
-            uint32_t columns = (uint32_t)__builtin_popcount(GROUPS[g]);
             uint64_t area = (uint64_t)certain_share(item, GROUPS[g]) * item->height;
             demand[g] += is_start(sweep.events[e]) ? area : 0 - area;
-            uint64_t height = (demand[g] + columns - 1) / columns;
-            if (height > problem->size) pressure.impossible = true;
-            if (height > pressure.least) pressure.least = (uint32_t)height;
+            if (demand[g] > (uint64_t)__builtin_popcount(GROUPS[g]) * problem->size) return true;
         }
     }
-    return pressure;
+    return false;
 }
 
 /* The quadrants where an item might stand. */
