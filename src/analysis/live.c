@@ -32,9 +32,12 @@ typedef struct {
 /* One access to one block. */
 typedef struct {
     uint32_t point, loop;
+    const Operand *operand;
+    bool sure; /* names the block whenever it runs */
     bool reads, kills, writes;
-    bool covers; /* would kill, but for its condition: it does for reads under the same one */
-    bool served; /* a read that such a write comes before: no older value reaches it */
+    bool covers; /* would kill, but for its condition or index: it does for reads under the same */
+    bool served; /* a read that such a write, `server`, comes before: no older value reaches it */
+    uint32_t server;
     uint32_t ndetermined;
     Determined determined[MOST_DETERMINED]; /* outermost first */
 } Event;
@@ -56,6 +59,7 @@ typedef struct {
     uint32_t stamp;
     Event *events;
     size_t nevents, event_capacity;
+    bool any_covers;
     bool any_determined; /* some event of the block has a determined loop */
     Interval *found;     /* of the block at hand, in any order */
     size_t nfound, found_capacity;
@@ -215,7 +219,7 @@ static void add_event(Pass *pass, Access access, const Finder *finder, int64_t b
     const Func *func = pass->func;
     const Inst *inst = &func->insts[access.inst];
     const Operand *operand = &inst->operands[access.operand];
-    Event event = {.point = access.inst, .loop = inst->loop};
+    Event event = {.point = access.inst, .loop = inst->loop, .operand = operand};
     bool surely = true;
     if (finder) {
         switch (find_touch(func, finder, block, event.determined)) {
@@ -230,12 +234,14 @@ static void add_event(Pass *pass, Access access, const Finder *finder, int64_t b
             break;
         }
     }
+    event.sure = surely;
     event.reads = access_reads(func, access);
     event.writes = access_writes(func, access);
     bool whole = event.writes && !inst->accumulate && surely && operand_is_whole(func, operand);
     event.kills = whole && !inst->condition;
     event.covers = whole && inst->condition;
     pass->any_determined |= event.ndetermined > 0;
+    pass->any_covers |= event.covers;
     PUSH(pass->arena, pass->events, pass->nevents, pass->event_capacity, event);
 }
 
@@ -352,6 +358,16 @@ static void add_gap(Pass *pass, const Event *from, const Event *to) {
 
 /* ---- liveness ---- */
 
+/* True if a resolved loop lies around `loop`: each of its iterations has a run of `loop` of its
+ * own. */
+static bool is_in_iteration(Pass *pass, const Event *event, uint32_t loop) {
+    for (uint32_t i = 0; i < event->ndetermined; i++)
+        if (event->determined[i].loop != loop && is_resolved(pass, event->determined[i].loop) &&
+            loop_encloses(pass->func, event->determined[i].loop, loop))
+            return true;
+    return false;
+}
+
 /* Notes for each unresolved loop whether its first access that reads or kills is a read. A loop
  * inside a resolved one has a first access in each iteration of that: any read then counts as
  * first. */
@@ -363,7 +379,7 @@ static void find_first_accesses(Pass *pass) {
             LoopFact *fact = loop_fact(pass, loop);
             if (fact->first_stamp == pass->stamp) {
                 if (!pass->any_determined) break; /* the chain above is known too */
-                fact->reads_first |= event->reads && event->ndetermined > 0;
+                fact->reads_first |= event->reads && is_in_iteration(pass, event, loop);
                 continue;
             }
             fact->first_stamp = pass->stamp;
@@ -397,30 +413,47 @@ static uint32_t looping_read(Pass *pass, const Event *event, const Event *next) 
     return outermost;
 }
 
-/* True if a conditional write happens in just those iterations in which a later read does. */
+static bool same_blocks(const Operand *a, const Operand *b) {
+    if (!a->blocks || !b->blocks) return a->blocks == b->blocks;
+    return a->blocks->kind == b->blocks->kind && affine_equal(a->blocks->low, b->blocks->low) &&
+           (a->blocks->kind != BLOCKS_RANGE || affine_equal(a->blocks->high, b->blocks->high));
+}
+
+/* True if a write hits the block in just those iterations in which a later read does. */
 static bool serves(Pass *pass, const Event *write, const Event *read) {
     if (write->loop != read->loop || write->ndetermined != read->ndetermined ||
-        diverging_loop(pass, write, read) != NO_LOOP)
+        diverging_loop(pass, write, read) != NO_LOOP ||
+        (!write->sure && !same_blocks(write->operand, read->operand)))
         return false;
     return condition_equal(pass->func->insts[write->point].condition,
                            pass->func->insts[read->point].condition);
 }
 
+/* Finds for each read the nearest write before it that serves it, among so many. */
+static void find_servers(Pass *pass) {
+    enum { LOOKED_AT = 64 };
+    if (!pass->any_covers) return;
+    for (size_t i = 0; i < pass->nevents; i++) {
+        Event *read = &pass->events[i];
+        if (!read->reads || read->kills) continue;
+        for (size_t back = 1; back <= i && back <= LOOKED_AT && !read->served; back++) {
+            const Event *write = &pass->events[i - back];
+            read->served = write->covers && serves(pass, write, read);
+            read->server = (uint32_t)(i - back);
+        }
+    }
+}
+
 /* The next access from position i on that kills, or reads what is there before it; NULL where none
- * comes. A read that a write under its own condition serves counts only behind that write. */
+ * comes. A read that is served counts only behind the write that serves it. */
 static const Event **next_accesses(Pass *pass, Arena *scratch) {
     const Event **next = RAW_ARRAY(scratch, const Event *, pass->nevents + 1);
     next[pass->nevents] = NULL;
     for (size_t i = pass->nevents; i-- > 0;) {
         const Event *event = &pass->events[i];
-        next[i] = next[i + 1];
-        if (event->reads || event->kills) next[i] = event;
-        while (event->covers && !event->reads && next[i] && next[i]->reads && !next[i]->kills &&
-               serves(pass, event, next[i])) {
-            size_t read = (size_t)(next[i] - pass->events);
-            pass->events[read].served = true;
-            next[i] = next[read + 1];
-        }
+        next[i] = event->reads || event->kills ? event : next[i + 1];
+        while (next[i] && next[i]->served && next[i]->server >= i)
+            next[i] = next[next[i] - pass->events + 1];
     }
     return next;
 }
@@ -458,9 +491,10 @@ static void add_loop_head(Pass *pass, const Event *event, const Event *next) {
 }
 
 /* Points before the first event: live if it is a read or passes on to one. */
-static void add_entry(Pass *pass, const Event **next, bool input) {
+static void add_entry(Pass *pass, const Event **next, bool input, bool output) {
     const Event *first = &pass->events[0];
-    if (!next[0] || !next[0]->reads) {
+    bool to_read = next[0] ? next[0]->reads : output;
+    if (!to_read) {
         add_loop_head(pass, first, next[0]);
         return;
     }
@@ -500,10 +534,11 @@ static void find_points(Pass *pass, const Tensor *tensor) {
     }
     settle_kills(pass);
     order_events(pass);
+    find_servers(pass);
     const Event **next = next_accesses(pass, &pass->scratch);
     find_first_accesses(pass);
     pass->reached = first_reached(pass, tensor->input);
-    add_entry(pass, next, tensor->input);
+    add_entry(pass, next, tensor->input, tensor->output);
     for (size_t i = 0; i < pass->nevents; i++) {
         const Event *event = &pass->events[i];
         uint32_t reached = pass->reached;
@@ -557,7 +592,7 @@ static LiveRange gather(Pass *pass) {
 static LiveRange range_of(Pass *pass, uint32_t tensor, const Finder *finders, int64_t block) {
     uint32_t first = pass->accesses.first[tensor], end = pass->accesses.first[tensor + 1];
     pass->nevents = 0;
-    pass->any_determined = false;
+    pass->any_determined = pass->any_covers = false;
     pass->stamp++;
     for (uint32_t a = first; a < end; a++)
         add_event(pass, pass->accesses.items[a], finders ? &finders[a - first] : NULL, block);
@@ -584,7 +619,7 @@ static bool blocks_are_alike(Pass *pass, uint32_t tensor) {
 /* Where blocks times accesses would be too many: every index may name any block. */
 static LiveRange coarse_range(Pass *pass, uint32_t tensor) {
     pass->nevents = 0;
-    pass->any_determined = false;
+    pass->any_determined = pass->any_covers = false;
     pass->stamp++;
     for (uint32_t a = pass->accesses.first[tensor]; a < pass->accesses.first[tensor + 1]; a++) {
         Finder any = {.span = {0, 0, false}};

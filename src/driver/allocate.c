@@ -176,8 +176,9 @@ static void keep_costs(Job *job, const Round *round) {
 /* Far over capacity the graph would be quadratic, and where spilling is sure it tells nothing that
  * the pressure does not: then it is not built. */
 static bool is_worth_colouring(const Job *job, const Round *round) {
-    if (round->meetings > LONGEST_GRAPH && round->pressure.peak > job->size) return false;
-    return job->options->effort == 0 || round->pressure.peak <= job->size;
+    if (round->pressure.peak <= job->size) return true;
+    bool stubborn = job->relief.rounds >= PATIENT_ROUNDS;
+    return round->meetings <= LONGEST_GRAPH && (job->options->effort == 0 || stubborn);
 }
 
 /* The seed's loop: colours, and while something has no place, spills more and tries again. */

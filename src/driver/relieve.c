@@ -2,8 +2,7 @@
 
 #include <math.h>
 
-static const uint64_t CHOICE_STEPS = 200000000;
-enum { PATIENT_ROUNDS = 6 };
+static const uint64_t CHOICE_STEPS = 30000000;
 
 Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena) {
     return (Relief){.live = live,
@@ -11,6 +10,7 @@ Relief relief_make(const Func *func, const Live *live, const Target *target, Are
                     .size = (uint32_t)(target_usable(target) / GRANULE),
                     .candidate = NEW_ARRAY(arena, bool, func->ntensors),
                     .tax = NEW_ARRAY(arena, uint32_t, func->ninsts),
+                    .taxed = NEW_ARRAY(arena, uint32_t, func->ninsts),
                     .failures = NEW_ARRAY(arena, uint32_t, func->ntensors)};
 }
 
@@ -95,8 +95,24 @@ static bool cut_for_good(Relief *relief, Plan *plan, const Rewritten *current, c
     return any;
 }
 
+/* Where the choice has thought too little of what copies need, it is told how much it missed. */
+static void tax_overload(Relief *relief, const Rewritten *current, const Round *round) {
+    const Func *func = current->func;
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        if (round->pressure.need[p] <= relief->size) continue;
+        uint32_t near = p;
+        while (near + 1 < func->ninsts && current->origin_inst[near] == INSERTED)
+            near++;
+        uint32_t point = current->origin_inst[near];
+        if (point == INSERTED || relief->taxed[point] == relief->rounds + 1) continue;
+        relief->taxed[point] = relief->rounds + 1;
+        relief->tax[point] += round->pressure.need[p] - relief->size;
+    }
+}
+
 static void learn(Relief *relief, const Rewritten *current, const Round *round,
                   const Options *options, const Plan *plan) {
+    if (relief->rounds > 0) tax_overload(relief, current, round);
     if (!round->graph.first) return;
     for (uint32_t i = 0; i < round->placement.nfailed; i++) {
         const Node *node = &round->nodes.items[round->placement.failed[i]];
@@ -114,7 +130,7 @@ bool relieve(Relief *relief, Plan *plan, const Sources *sources, const Rewritten
              const Round *round, const Options *options) {
     learn(relief, current, round, options, plan);
     bool any = true;
-    if (++relief->rounds > PATIENT_ROUNDS) any = cut_for_good(relief, plan, current, round);
+    if (relief->rounds++ >= PATIENT_ROUNDS) any = cut_for_good(relief, plan, current, round);
     if (!any) return false;
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (options->effort > 0 || plan->spilled[t]) relief->candidate[t] = plan->spillable[t];

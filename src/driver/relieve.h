@@ -12,9 +12,13 @@ typedef struct {
     uint32_t size;      /* granules of the byte axis */
     bool *candidate;    /* [ntensors] may leave the chip, whole or in part */
     uint32_t *tax;      /* [ninsts] granules held back where placement failed */
+    uint32_t *taxed;    /* [ninsts] 1 + the last round that taxed the point for overload */
     uint32_t *failures; /* [ntensors] rounds in which the tensor, or a copy of it, found no place */
     uint32_t rounds;
 } Relief;
+
+/* From this round on, cuts last and are made where a placement failed. */
+enum { PATIENT_ROUNDS = 6 };
 
 Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena);
 

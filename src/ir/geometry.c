@@ -22,11 +22,9 @@ Bands class_bands(ShapeClass class) {
 }
 
 uint8_t band_mask(int64_t start, int64_t partitions) {
-    uint8_t mask = 0;
-    for (int q = 0; q < QUADRANTS; q++)
-        if (start < (q + 1) * QUADRANT_PARTITIONS && start + partitions > q * QUADRANT_PARTITIONS)
-            mask |= (uint8_t)(1 << q);
-    return mask;
+    int quadrant = (int)(start / QUADRANT_PARTITIONS);
+    if (partitions <= QUADRANT_PARTITIONS) return (uint8_t)(1 << quadrant);
+    return (uint8_t)(partitions <= 2 * QUADRANT_PARTITIONS ? 0x3 << quadrant : 0xF);
 }
 
 int32_t band_start(uint8_t mask) {

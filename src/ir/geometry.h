@@ -40,7 +40,7 @@ typedef struct {
 
 Bands class_bands(ShapeClass class);
 
-/* The quadrants taken by a rectangle of `partitions` that starts at partition `start`. */
+/* The band taken by a rectangle of `partitions` that starts at the legal partition `start`. */
 uint8_t band_mask(int64_t start, int64_t partitions);
 
 /* The first partition of a band, 0, 32, 64 or 96. */

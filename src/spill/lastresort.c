@@ -259,6 +259,9 @@ static LastResort place_copies(Resort *resort, const Plan *plan) {
         if (status != PACK_FOUND)
             return (LastResort){.inst = (uint32_t)(copies[first].key - 1),
                                 .proved = status == PACK_IMPOSSIBLE};
+        /* Inputs that nobody stores are there still when the first instruction runs. */
+        for (uint32_t g = 0; copies[first].key == 0 && g < size; g++)
+            note_taken(resort, group[g]);
     }
     return (LastResort){.placed = true};
 }

@@ -39,12 +39,20 @@ typedef struct {
 /* One stretch of accesses that a working copy serves. */
 typedef struct {
     uint32_t tensor;
-    uint32_t first, end; /* accesses of the plan */
-    uint32_t level;      /* loop in whose body the copy lives */
-    bool at_entry;       /* begins with the value of an `input`: the tensor itself is the copy */
+    uint32_t first, end;    /* accesses of the plan */
+    uint32_t level;         /* loop in whose body the copy lives */
+    bool at_entry;          /* begins with the value of an `input`: the tensor itself is the copy */
+    const uint32_t *groups; /* of a single access: group of each operand, NULL where all are one */
+    uint32_t group;         /* the group that this copy serves */
     Window window;
     uint32_t copy, home; /* new tensor ids; home UINT32_MAX until it is needed */
 } Segment;
+
+/* True if the segment's copy stands for operand o of an access. */
+static bool serves_operand(const Segment *segment, const Inst *inst, uint32_t o) {
+    return inst->operands[o].tensor == segment->tensor &&
+           (!segment->groups || segment->groups[o] == segment->group);
+}
 
 /* ---- inserting ---- */
 
@@ -289,10 +297,9 @@ static void flow_access(Flow *flow, uint32_t access) {
     const PlanAccess *plan_access = &flow->rewriter->plan->accesses[access];
     const Inst *inst = &flow->rewriter->from->insts[plan_access->inst];
     for (uint32_t o = inst->accumulate ? 0 : inst->ndst; o < inst->ndst + inst->nsrc; o++)
-        if (inst->operands[o].tensor == flow->segment->tensor)
-            flow_read(flow, inst, &inst->operands[o]);
+        if (serves_operand(flow->segment, inst, o)) flow_read(flow, inst, &inst->operands[o]);
     for (uint32_t o = 0; o < inst->ndst; o++)
-        if (inst->operands[o].tensor == flow->segment->tensor)
+        if (serves_operand(flow->segment, inst, o))
             flow_write(flow, inst, &inst->operands[o], access);
 }
 
@@ -415,16 +422,27 @@ static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *so
     return last;
 }
 
-/* A single access whose operands cannot be told apart fetches for each operand what that names. */
+static bool is_fetched(const Rewriter *rewriter, const Segment *segment, const Inst *inst,
+                       uint32_t o) {
+    bool reads = o >= inst->ndst || inst->accumulate ||
+                 !operand_is_whole(rewriter->from, &inst->operands[o]);
+    return reads && serves_operand(segment, inst, o);
+}
+
+/* A single access whose operands cannot be told apart fetches for each operand what that names, or
+ * everything at once where one of them names everything. */
 static void reload_operands(Flow *flow, Spot *spot, uint32_t *homes) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
     const Inst *inst = &rewriter->from->insts[rewriter->plan->accesses[segment->first].inst];
-    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+    uint32_t count = inst->ndst + inst->nsrc, all = UINT32_MAX;
+    for (uint32_t o = 0; o < count; o++)
+        if (is_fetched(rewriter, segment, inst, o) &&
+            !window_blocks(rewriter->from, &segment->window, &inst->operands[o], rewriter->arena))
+            all = o;
+    for (uint32_t o = 0; o < count; o++) {
         const Operand *operand = &inst->operands[o];
-        bool reads =
-            o >= inst->ndst || inst->accumulate || !operand_is_whole(rewriter->from, operand);
-        if (operand->tensor != segment->tensor || !reads) continue;
+        if (!is_fetched(rewriter, segment, inst, o) || (all != UINT32_MAX && o != all)) continue;
         Operand src = {.tensor = home_of(rewriter, segment, homes), .blocks = operand->blocks};
         Operand dst = {
             .tensor = segment->copy,
@@ -436,7 +454,10 @@ static void reload_operands(Flow *flow, Spot *spot, uint32_t *homes) {
 static void insert_reloads(Flow *flow, uint32_t *homes) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
-    if (!flow->any_need || segment->at_entry || !is_reached(rewriter, segment)) return;
+    if (!flow->any_need || segment->at_entry) return;
+    /* What nothing has written is fetched only where it is read all the same: under a condition or
+     * with an index that never hits. */
+    if (!is_reached(rewriter, segment) && !rewriter->plan->accesses[segment->first].reads) return;
     uint32_t inst = rewriter->plan->accesses[segment->first].inst;
     Spot *spot = spot_before(rewriter, segment, inst);
     if (segment->window.loose && segment->end == segment->first + 1 &&
@@ -511,7 +532,7 @@ static void rewrite_operands(Rewriter *rewriter, Segment *segment, uint32_t acce
     const Inst *inst = &rewriter->from->insts[point];
     Operand *operands = own_operands(rewriter, point);
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
-        if (inst->operands[o].tensor != segment->tensor) continue;
+        if (!serves_operand(segment, inst, o)) continue;
         operands[o].tensor = segment->copy;
         if (!segment->at_entry)
             operands[o].blocks = window_blocks(rewriter->from, &segment->window, &inst->operands[o],
@@ -537,7 +558,7 @@ static Window segment_window(Rewriter *rewriter, const Segment *segment) {
     for (uint32_t a = segment->first; a < segment->end; a++) {
         const Inst *inst = &func->insts[rewriter->plan->accesses[a].inst];
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
-            if (inst->operands[o].tensor != segment->tensor) continue;
+            if (!serves_operand(segment, inst, o)) continue;
             PUSH(&rewriter->scratch, operands, count, capacity, &inst->operands[o]);
             PUSH(&rewriter->scratch, insts, ninsts, inst_capacity, inst);
         }
@@ -545,9 +566,67 @@ static Window segment_window(Rewriter *rewriter, const Segment *segment) {
     return window_make(func, segment->level, operands, insts, (uint32_t)count, rewriter->arena);
 }
 
+static bool same_blocks(const Operand *a, const Operand *b) {
+    if (!a->blocks || !b->blocks) return a->blocks == b->blocks;
+    return a->blocks->kind == b->blocks->kind && affine_equal(a->blocks->low, b->blocks->low) &&
+           (a->blocks->kind != BLOCKS_RANGE || affine_equal(a->blocks->high, b->blocks->high));
+}
+
+/* Groups an access's operands by the blocks that they name; returns how many groups. */
+static uint32_t group_operands(Rewriter *rewriter, uint32_t tensor, const Inst *inst,
+                               uint32_t *groups) {
+    uint32_t count = 0;
+    const Operand **firsts =
+        RAW_ARRAY(&rewriter->scratch, const Operand *, (size_t)inst->ndst + inst->nsrc);
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+        if (inst->operands[o].tensor != tensor) continue;
+        uint32_t group = 0;
+        while (group < count && !same_blocks(firsts[group], &inst->operands[o]))
+            group++;
+        if (group == count) firsts[count++] = &inst->operands[o];
+        groups[o] = group;
+    }
+    return count;
+}
+
+/* Copies of their own would lose something where two groups are written, maybe the same block, and
+ * one of them in part. */
+static bool can_part(const Rewriter *rewriter, uint32_t tensor, const Inst *inst) {
+    uint32_t written = 0;
+    bool in_part = false;
+    for (uint32_t o = 0; o < inst->ndst; o++) {
+        if (inst->operands[o].tensor != tensor) continue;
+        written++;
+        in_part |= !operand_is_whole(rewriter->from, &inst->operands[o]);
+    }
+    return written <= 1 || !in_part;
+}
+
+static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *homes);
+
+/* A single access that names blocks which cannot be told apart gets a copy for each set of blocks,
+ * so that each holds only what is named. False where it has to stay one. */
+static bool part_access(Rewriter *rewriter, const Segment *segment, uint32_t *homes) {
+    const Inst *inst = &rewriter->from->insts[rewriter->plan->accesses[segment->first].inst];
+    if (segment->end != segment->first + 1 || segment->level != inst->loop || segment->groups ||
+        !can_part(rewriter, segment->tensor, inst))
+        return false;
+    uint32_t *groups = RAW_ARRAY(&rewriter->scratch, uint32_t, (size_t)inst->ndst + inst->nsrc);
+    uint32_t count = group_operands(rewriter, segment->tensor, inst, groups);
+    if (count < 2) return false;
+    for (uint32_t group = 0; group < count; group++) {
+        Segment part = *segment;
+        part.groups = groups;
+        part.group = group;
+        rewrite_segment(rewriter, &part, homes);
+    }
+    return true;
+}
+
 static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
     const Tensor *original = &rewriter->from->tensors[segment->tensor];
     segment->window = segment_window(rewriter, segment);
+    if (segment->window.loose && part_access(rewriter, segment, homes)) return;
     if (segment->at_entry) {
         segment->copy = rewriter->new_id[segment->tensor];
     } else {
