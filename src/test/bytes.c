@@ -30,7 +30,8 @@ static uint64_t mix(uint64_t a, uint64_t b) {
 }
 
 static bool in_buffer(const Memory *memory, uint32_t tensor) {
-    return memory->shared && memory->func->tensors[tensor].space == SPACE_SB;
+    const Tensor *t = &memory->func->tensors[tensor];
+    return memory->shared && t->space == SPACE_SB && t->at;
 }
 
 static bool in_area(const Memory *memory, uint32_t tensor) {
@@ -248,6 +249,7 @@ static bool lies_over(const Memory *memory, const Inst *inst, const Named *named
 static bool lies_apart(const Memory *memory, const Inst *inst, const Named *named) {
     Byte to, from;
     if (!is_elided(memory, inst)) return false;
+    if (!in_buffer(memory, named[0].tensor) || !in_buffer(memory, named[1].tensor)) return false;
     for (int64_t i = 0; i < length_of(&named[0]); i++)
         if (byte_at(&named[0], i, &to) && byte_at(&named[1], i, &from) &&
             sb_byte(memory, to) != sb_byte(memory, from))
@@ -274,10 +276,24 @@ static Execution begin(const Memory *memory, const Run *run) {
     return execution;
 }
 
+/* True if the operand names bytes of something that should lie somewhere and does not. */
+static bool lies_nowhere(const Memory *memory, const Named *named) {
+    const Tensor *tensor = &memory->func->tensors[named->tensor];
+    bool home = tensor->space == SPACE_DRAM && meta_find(tensor->meta, "of");
+    if (!memory->shared || in_buffer(memory, named->tensor) || in_area(memory, named->tensor))
+        return false;
+    Byte at;
+    for (int64_t i = 0; i < length_of(named); i++)
+        if (byte_at(named, i, &at)) return tensor->space == SPACE_SB || home;
+    return false;
+}
+
 /* `source`: whose reading decides what is written. False where destinations lie wrongly. */
 static bool finish(Memory *memory, const Execution *execution, const Execution *source,
                    uint64_t seed) {
     const Inst *inst = execution->inst;
+    for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++)
+        if (lies_nowhere(memory, &execution->named[i])) return false;
     if (lies_apart(memory, inst, execution->named)) return false;
     for (uint32_t d = 0; d < inst->ndst; d++) {
         if (lies_over(memory, inst, execution->named, d)) return false;

@@ -1,6 +1,5 @@
 #include "verify/machine.h"
 
-#include "ir/geometry.h"
 #include "support/checked.h"
 
 /* Block numbers may be anything: differences wrap, and are compared for equality only. */
@@ -82,6 +81,13 @@ static void push_loss(Machine *machine, Loss loss) {
          loss);
 }
 
+/* The quadrants that a rectangle of a block touches: it may be less than the block's band. */
+static uint8_t quadrants_of(Place place, Region rect) {
+    int64_t first = (place.partition + rect.p0) / QUADRANT_PARTITIONS;
+    int64_t last = (place.partition + rect.p1 - 1) / QUADRANT_PARTITIONS;
+    return (uint8_t)((2 << last) - (1 << first));
+}
+
 /* The granules that bytes [b0, b1) of a row that starts at `byte` touch, as [low, high). */
 typedef struct {
     int64_t low, high;
@@ -110,7 +116,7 @@ static void block_losses(Machine *machine, uint32_t number, int64_t block, Regio
     uint64_t me = machine->stores[number].first_block + (uint64_t)block + 1;
     Place place = tensor->at[block];
     Granules granules = granules_of(place.byte, rect);
-    uint8_t mask = band_mask(place.partition + rect.p0, rect.p1 - rect.p0);
+    uint8_t mask = quadrants_of(place, rect);
     for (int q = 0; q < QUADRANTS; q++) {
         if (!(mask & 1 << q)) continue;
         ExtentCursor at = extents_seek(&machine->quadrants[q], granules.low);
@@ -284,7 +290,7 @@ static void take_block(Machine *machine, const Access *access, int64_t block, ui
     uint64_t me = store->first_block + (uint64_t)block + 1;
     Place place = tensor->at[block];
     Granules granules = granules_of(place.byte, access->rect);
-    uint8_t mask = band_mask(place.partition + access->rect.p0, access->rect.p1 - access->rect.p0);
+    uint8_t mask = quadrants_of(place, access->rect);
     for (int q = 0; q < QUADRANTS; q++) {
         if (!(mask & 1 << q)) continue;
         ExtentCursor at = extents_seek(&machine->quadrants[q], granules.low);
@@ -420,8 +426,7 @@ static bool blocks_meet(const Machine *machine, const Access *a, int64_t i, cons
     Place p = tensor_of(machine, a->tensor)->at[i], q = tensor_of(machine, b->tensor)->at[j];
     Granules g = granules_of(p.byte, a->rect), h = granules_of(q.byte, b->rect);
     return g.low < h.high && h.low < g.high &&
-           (band_mask(p.partition + a->rect.p0, a->rect.p1 - a->rect.p0) &
-            band_mask(q.partition + b->rect.p0, b->rect.p1 - b->rect.p0));
+           (quadrants_of(p, a->rect) & quadrants_of(q, b->rect));
 }
 
 bool accesses_meet(const Machine *machine, const Access *a, const Access *b) {

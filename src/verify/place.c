@@ -11,18 +11,7 @@ typedef struct {
     const Target *target;
     Arena *arena;
     DiagQueue *diags;
-    bool *needed; /* [result->ntensors] some operand names it, or it is an output */
 } Checker;
-
-static void find_needed(Checker *c) {
-    const Func *result = c->match->result;
-    c->needed = NEW_ARRAY(c->arena, bool, result->ntensors);
-    for (uint32_t i = 0; i < result->ntensors; i++)
-        c->needed[i] = result->tensors[i].output;
-    for (uint32_t p = 0; p < result->ninsts; p++)
-        for (uint32_t i = 0; i < result->insts[p].ndst + result->insts[p].nsrc; i++)
-            c->needed[result->insts[p].operands[i].tensor] = true;
-}
 
 /* What is wrong with the place of a block, or NULL. */
 static const char *place_fault(const Checker *c, const Tensor *tensor, Place place, bool fixed) {
@@ -47,9 +36,9 @@ static void check_buffer(const Checker *c, uint32_t number) {
     const Tensor *tensor = &c->match->result->tensors[number];
     const Place *fixed = fixed_places(c, number);
     if (!tensor->at) {
-        if (fixed || c->needed[number])
+        if (fixed || tensor->output)
             diag_error(c->diags, tensor->span, "%s %s", shown_name(c->arena, tensor),
-                       fixed ? "lost its place" : "is used but has no place");
+                       fixed ? "lost its place" : "is an output but has no place");
         return;
     }
     for (int64_t b = 0; b < tensor->blocks; b++) {
@@ -78,16 +67,10 @@ static bool check_area_end(const Checker *c, const Tensor *tensor) {
     return false;
 }
 
-static void check_home(const Checker *c, uint32_t number, bool placed) {
-    const Tensor *tensor = &c->match->result->tensors[number];
-    if (tensor->offset < 0) {
-        if (placed && c->needed[number])
-            diag_error(c->diags, tensor->span, "%s is used but has no place",
-                       shown_name(c->arena, tensor));
-    } else if (tensor->offset % HOME_ALIGN != 0) {
+static void check_home(const Checker *c, const Tensor *tensor) {
+    if (tensor->offset > 0 && tensor->offset % HOME_ALIGN != 0)
         diag_error(c->diags, tensor->span, "%s at %lld is not aligned to %d bytes",
                    shown_name(c->arena, tensor), (long long)tensor->offset, HOME_ALIGN);
-    }
 }
 
 /* One sweep by first byte: homes against the tensors that were there before. */
@@ -118,16 +101,15 @@ static void check_clear(const Checker *c) {
 
 bool check_places(const Match *match, const Target *target, bool placed, Arena *arena,
                   DiagQueue *diags) {
-    Checker checker = {match, target, arena, diags, NULL};
+    Checker checker = {match, target, arena, diags};
     uint32_t before = diags->errors;
-    find_needed(&checker);
     for (uint32_t i = 0; i < match->original->ntensors; i++)
         check_area_end(&checker, &match->original->tensors[i]);
     for (uint32_t i = 0; i < match->result->ntensors; i++) {
         const Tensor *tensor = &match->result->tensors[i];
         if (placed && tensor->space == SPACE_SB) check_buffer(&checker, i);
         if (match->roles[i].kind != ROLE_HOME) continue;
-        if (check_area_end(&checker, tensor)) check_home(&checker, i, placed);
+        if (check_area_end(&checker, tensor)) check_home(&checker, tensor);
     }
     check_clear(&checker);
     return diags->errors == before;

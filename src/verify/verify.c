@@ -50,7 +50,7 @@ typedef struct {
         uint32_t inst, operand;
     } told[MOST_FAULTS]; /* operands that a fault was queued for */
     uint32_t ntold;
-    bool check_elided;
+    bool placed; /* the result's tensors have places */
 } Run;
 
 /* --- Values --- */
@@ -228,7 +228,7 @@ static bool is_transfer(const Inst *inst) {
 
 /* A copy whose two ends are one storage: it does nothing there. */
 static bool is_elided(const Run *run, const Inst *inst) {
-    return run->check_elided && inst->kind == OP_COPY && is_transfer(inst) &&
+    return run->placed && inst->kind == OP_COPY && is_transfer(inst) &&
            meta_find(inst->meta, "elided") != NULL;
 }
 
@@ -238,6 +238,7 @@ static bool same_place(const Run *run, const Access *a, const Access *b) {
     if (a->from != b->from || a->to != b->to || a->rect.p0 != b->rect.p0 ||
         a->rect.p1 != b->rect.p1 || a->rect.b0 != b->rect.b0 || a->rect.b1 != b->rect.b1)
         return false;
+    if (!t->at || !u->at) return true; /* told already */
     for (int64_t r = a->from; r < a->to; r++) {
         Place p = t->at[a->low + r], q = u->at[b->low + r];
         if (p.partition != q.partition || p.byte != q.byte) return false;
@@ -323,6 +324,23 @@ static void run_alone(Run *run, Machine *machine, Running *side, uint32_t origin
     }
 }
 
+/* Tells where the result uses something that lies nowhere. */
+static void check_has_places(Run *run) {
+    const Inst *inst = run->is.inst;
+    for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++) {
+        const Access *access = &run->is.accesses[i];
+        const Tensor *tensor = &run->match.result->tensors[access->tensor];
+        bool home = run->match.roles[access->tensor].kind == ROLE_HOME;
+        if (access->from == access->to ||
+            (tensor->space == SPACE_SB ? tensor->at != NULL : !home || tensor->offset >= 0))
+            continue;
+        if (first_time(run, run->is.number, i))
+            diag_error(run->diags, operand_span(inst, &inst->operands[i]),
+                       "`%.*s` uses %s, which has no place", TEXT(inst->op),
+                       shown_name(run->arena, tensor));
+    }
+}
+
 /* True if both name as many blocks, destinations and sources alike. */
 static bool check_counts(Run *run) {
     const Inst *inst = run->is.inst;
@@ -391,6 +409,7 @@ static void run_step(Run *run, Step step) {
     run->step++;
     start_inst(run, &run->was, &run->original, run->match.original, step.original);
     start_inst(run, &run->is, &run->result, run->match.result, step.result);
+    if (run->placed && run->is.inst) check_has_places(run);
     if (run->was.inst && run->is.inst)
         run_pair(run);
     else if (run->was.inst)
@@ -503,7 +522,7 @@ static void execute(Run *run, VerifyOptions options) {
     run->trip = NEW_ARRAY(run->arena, size_t, nloops);
     run->indices = NEW_ARRAY(run->arena, int64_t, nloops);
     run->loop = NO_LOOP;
-    run->check_elided = options.placed;
+    run->placed = options.placed;
     plane_pool_init(&run->storage.planes, run->arena);
     extent_pool_init(&run->storage.extents, run->arena, &run->storage.planes);
     run->storage.arena = run->arena;

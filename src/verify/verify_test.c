@@ -97,7 +97,7 @@ static void placement(void **state) {
     accept(original, TWO(" at 0:0", " at 0:32"));
     accept(original, TWO(" at 0:32", " at 0:0"));
     reject(original, TWO(" at 0:0", " at 0:8"), "`f` writes %b over its own operand %a");
-    reject(original, TWO(" at 0:0", ""), "%b is used but has no place");
+    reject(original, TWO(" at 0:0", ""), "`f` uses %b, which has no place");
     reject(original, TWO(" at 0:0", " at 0:40"), "block 0 of %b at 0:40 leaves the State Buffer");
     reject(original, TWO(" at 0:0", " at 0:28"), "block 0 of %b at 0:28 is not aligned");
     reject(TWO(" at 0:4", ""), TWO(" at 0:8", " at 0:0"),
@@ -110,6 +110,30 @@ static void placement(void **state) {
            "block 0 of %b at 0:16 is not aligned");
     reject(TWO("", " align 32"), TWO(" at 0:0", " at 0:32"),
            "%b has another `align` than in the original");
+}
+
+/* What never runs needs no place; an output does. */
+static void no_place(void **state) {
+    (void)state;
+    const char *idle = "  tensor %a : sb<8x8xu8>\n  %a = f if 1 == 2\n";
+    accept(idle, idle);
+    const char *output = "  tensor %a : sb<8x8xu8> input output\n";
+    reject(output, output, "%a is an output but has no place");
+}
+
+/* 75 partitions reach into three quadrants; what lies in the fourth is not disturbed. */
+static void quadrants(void **state) {
+    (void)state;
+    const char *original = "  tensor %a : sb<75x8xu8>\n"
+                           "  tensor %b : sb<32x8xu8>\n"
+                           "  %a = f\n"
+                           "  %b = g %a\n"
+                           "  %a += h %b\n";
+    char result[1024];
+    snprintf(result, sizeof result, "%s", changed(original, "75x8xu8>", "75x8xu8> at 0:0"));
+    accept(original, changed(result, "32x8xu8>", "32x8xu8> at 96:0"));
+    reject_changed(original, result, "32x8xu8>", "32x8xu8> at 64:0",
+                   "`g` writes %b over its own operand %a");
 }
 
 /* The parser refuses such places, so they are put in behind it. */
@@ -238,7 +262,7 @@ static void spill_code(void **state) {
          "`h` has %b where the original has %b: it names another region"},
         {"  %c = h %b\n", "  %c = h\n", "`h` has another number of operands than in the original"},
         {" at 64 !of=a", " at 32 !of=a", "%h1 at 32 is not aligned to 64 bytes"},
-        {" at 64 !of=a", " !of=a", "%h1 is used but has no place"},
+        {" at 64 !of=a", " !of=a", "`save` uses %h1, which has no place"},
         {" at 64 !of=a", " at 64", "%h1 is not in the original and has no `!of`"},
         {" at 64 !of=a", " at 64 !of=q", "%h1 is not in the original, nor is what its `!of` names"},
         {"%r2 : sb<128x32xu8>", "%r2 : sb<128x16xu8>",
@@ -761,7 +785,7 @@ static void by_itself(void **state) {
     check((Case){NULL, LOOP(" at 0:0", " at 0:16", " at 0:0"),
                  "`g` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %c (i = 1)",
                  PLACED});
-    check((Case){NULL, LOOP(" at 0:0", " at 0:16", ""), "%c is used but has no place", PLACED});
+    check((Case){NULL, LOOP(" at 0:0", " at 0:16", ""), "`h` uses %c, which has no place", PLACED});
     check((Case){NULL, BLOCKS_RESULT, NULL, PLACED});
     check((Case){NULL, HALVES_RESULT, NULL, PLACED});
 }
@@ -855,6 +879,8 @@ int main(void) {
         cmocka_unit_test(placement),
         cmocka_unit_test(illegal_band),
         cmocka_unit_test(granules),
+        cmocka_unit_test(no_place),
+        cmocka_unit_test(quadrants),
         cmocka_unit_test(granule_taken_back),
         cmocka_unit_test(spill_code),
         cmocka_unit_test(homes),
