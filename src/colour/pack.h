@@ -14,7 +14,7 @@ typedef struct {
     bool fixed;       /* stands at `offset` in `band` already */
     uint8_t band;     /* quadrant mask; in: where fixed. out: where placed */
     uint32_t offset;  /* first granule; in: where fixed. out: where placed */
-    double weight;    /* pack_partial only: cost of leaving it out, at least 0; INFINITY: must not */
+    double weight; /* pack_partial only: cost of leaving it out, at least 0; INFINITY: must not */
 } PackItem;
 
 typedef struct {
@@ -34,8 +34,9 @@ typedef struct {
     uint64_t seed;  /* of the perturbations */
 } PackOptions;
 
-/* The budget of an effort level of the command line: 0 none, 1 for greedy orders only, 2 the default
- * (one to three seconds where nothing is found), each level above it ten times the one before. */
+/* The budget of an effort level of the command line: 0 none, 1 for greedy orders only, 2 the
+ * default (one to three seconds where nothing is found), each level above it ten times the one
+ * before. */
 uint64_t pack_default_steps(int effort);
 
 /* Two items may share a granule of a quadrant only where their ranges share no point. Looks for a
@@ -44,8 +45,9 @@ uint64_t pack_default_steps(int effort);
 PackStatus pack(PackProblem *problem, PackOptions options, Arena *scratch, uint64_t *used);
 
 /* Places what it can, so that the summed weight of the items left out is small (no proof that it is
- * least). Sets left_out[count], and the places of all other items. Fixed items stay. False: some item
- * of infinite weight is left out, or fixed items are in each other's way; left_out is set still. */
+ * least). Sets left_out[count], and the places of all other items. Fixed items stay. False: some
+ * item of infinite weight is left out, or fixed items are in each other's way; left_out is set
+ * still. */
 bool pack_partial(PackProblem *problem, PackOptions options, Arena *scratch, bool *left_out,
                   uint64_t *used);
 

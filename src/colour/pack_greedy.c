@@ -121,10 +121,14 @@ static uint64_t rank(const Greedy *greedy, uint32_t id, Order order) {
             area = UINT64_MAX;
         return area;
     }
-    case BY_HEIGHT: return columns * item->height;
-    case BY_LENGTH: return length_of(item);
-    case BY_CROWD: return degree * columns * item->height;
-    default: return UINT32_MAX - (uint64_t)item->range.items[0].first;
+    case BY_HEIGHT:
+        return columns * item->height;
+    case BY_LENGTH:
+        return length_of(item);
+    case BY_CROWD:
+        return degree * columns * item->height;
+    default:
+        return UINT32_MAX - (uint64_t)item->range.items[0].first;
     }
 }
 
@@ -141,9 +145,10 @@ static void set_order(Greedy *greedy, Order order, Arena *scratch) {
     for (uint32_t k = 0; k < count; k++) {
         uint32_t id = greedy->part.ids[k];
         double weight = greedy->problem->items[id].weight;
-        uint64_t key = order == BY_WEIGHT    ? double_key(weight)
-                       : order == BY_DENSITY ? double_key(weight / (double)rank(greedy, id, BY_AREA))
-                                             : rank(greedy, id, order);
+        uint64_t key = order == BY_WEIGHT ? double_key(weight)
+                       : order == BY_DENSITY
+                           ? double_key(weight / (double)rank(greedy, id, BY_AREA))
+                           : rank(greedy, id, order);
         keys[k] = (SortKey){UINT64_MAX - key, id};
     }
     sort_keys(keys, count, scratch);

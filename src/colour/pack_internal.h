@@ -35,10 +35,12 @@ typedef struct {
     uint32_t *list;  /* [start[count]] */
 } Neighbours;
 
-/* True: at some point a group of quadrants is asked for more than it has. O(m log m), m intervals. */
+/* True: at some point a group of quadrants is asked for more than it has. O(m log m), m intervals.
+ */
 bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch);
 
-/* False if there are more overlaps than the budget pays for. O(intervals log intervals + overlaps). */
+/* False if there are more overlaps than the budget pays for. O(intervals log intervals + overlaps).
+ */
 bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
                      Neighbours *neighbours);
 
@@ -49,7 +51,8 @@ typedef struct {
     uint32_t *members; /* [start[count]] items of each */
 } Sections;
 
-/* The sections of the items named, in order of time. False if there are more than `most` members. */
+/* The sections of the items named, in order of time. False if there are more than `most` members.
+ */
 bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t count, size_t most,
                    Arena *scratch, Sections *sections);
 
@@ -67,7 +70,8 @@ typedef struct {
 } Part;
 
 /* True: items of the part that all overlap each other are asking for too much. Of use where ranges
- * have holes: else such sets are all live at one point. Spends at most a sixteenth of what is left. */
+ * have holes: else such sets are all live at one point. Spends at most a sixteenth of what is left.
+ */
 bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbours, Part part,
                           Effort *effort, Arena *scratch);
 

@@ -24,8 +24,7 @@ static Sweep sweep_begin(const PackProblem *problem, const uint32_t *ids, uint32
         LiveRange range = problem->items[id].range;
         for (uint32_t k = 0; k < range.count; k++) {
             uint64_t end = (uint64_t)range.items[k].last + 1;
-            sweep.events[sweep.count++] =
-                (SortKey){2 * (uint64_t)range.items[k].first + 1, id};
+            sweep.events[sweep.count++] = (SortKey){2 * (uint64_t)range.items[k].first + 1, id};
             sweep.events[sweep.count++] = (SortKey){2 * end, id};
         }
     }
