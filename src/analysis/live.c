@@ -237,9 +237,9 @@ static void add_event(Pass *pass, Access access, const Finder *finder, int64_t b
     event.sure = surely;
     event.reads = access_reads(func, access);
     event.writes = access_writes(func, access);
-    bool whole = event.writes && !inst->accumulate && surely && operand_is_whole(func, operand);
-    event.kills = whole && !inst->condition;
-    event.covers = whole && inst->condition;
+    bool whole = event.writes && !inst->accumulate && operand_is_whole(func, operand);
+    event.kills = whole && surely && !inst->condition;
+    event.covers = whole && !event.kills;
     pass->any_determined |= event.ndetermined > 0;
     pass->any_covers |= event.covers;
     PUSH(pass->arena, pass->events, pass->nevents, pass->event_capacity, event);
@@ -251,7 +251,7 @@ static void settle_kills(Pass *pass) {
     for (size_t i = 0; i < pass->nevents; i++)
         for (uint32_t d = 0; d < pass->events[i].ndetermined; d++)
             if (!is_resolved(pass, pass->events[i].determined[d].loop))
-                pass->events[i].kills = pass->events[i].covers = false;
+                pass->events[i].kills = false;
 }
 
 /* The iteration of a resolved loop in which an event inside it runs. */
@@ -663,7 +663,11 @@ static void tensor_ranges(Pass *pass, uint32_t tensor, Live *live) {
     for (int64_t b = 0; b < blocks; b++)
         ranges[b] = range_of(pass, tensor, finders, b);
     live->whole[tensor] = unite(pass, ranges, blocks);
-    if (blocks > 1) live->blocks[tensor] = ranges;
+    if (live->whole[tensor].count == 0)
+        live->whole[tensor] =
+            coarse_range(pass, tensor); /* no index ever hits: it needs a place yet */
+    else if (blocks > 1)
+        live->blocks[tensor] = ranges;
 }
 
 Live live_range_of(const Func *func, Arena *arena, const bool *wanted, bool *needed) {

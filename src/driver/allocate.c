@@ -146,7 +146,8 @@ static bool any_spilled(const Plan *plan) {
 
 static void rewrite_current(Job *job, Arena *arena) {
     job->current = any_spilled(&job->plan)
-                       ? rewrite(&job->plan, &job->sources, job->options->remat, arena)
+                       ? rewrite(&job->plan, &job->sources,
+                                 (RewriteOptions){.remat = job->options->remat}, arena)
                        : unchanged(job->func, arena);
     if (job->options->verbose) legalize(&job->current, job->names, arena);
 }

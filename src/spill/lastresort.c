@@ -296,7 +296,7 @@ LastResort last_resort(Plan *plan, const Sources *sources, const Target *target,
     arena_init(&scratch);
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (plan->spillable[t]) plan_cut_all(plan, t);
-    *result = rewrite(plan, sources, false, arena);
+    *result = rewrite(plan, sources, (RewriteOptions){.store_inputs = true}, arena);
     Resort resort = {.result = result,
                      .func = result->func,
                      .size = (uint32_t)(target_usable(target) / GRANULE),

@@ -21,7 +21,7 @@ typedef struct {
     const Plan *plan;
     const Sources *sources;
     const Func *from;
-    bool remat;
+    RewriteOptions options;
     Arena *arena;  /* of the result */
     Arena scratch; /* of this rewrite */
     Builder build;
@@ -400,14 +400,14 @@ static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *so
     Rewriter *rewriter = flow->rewriter;
     const Segment *segment = flow->segment;
     const Window *window = &segment->window;
-    *has_source = rewriter->remat && !segment->at_entry &&
+    *has_source = rewriter->options.remat && !segment->at_entry &&
                   source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
                               window, window->offsets[first], point, rewriter->arena, source);
     int64_t last = first;
     while (last + 1 < window->count && flow->needs[last + 1] &&
            window->offsets[last + 1] == window->offsets[last] + 1) {
         DramSource next;
-        bool found = rewriter->remat &&
+        bool found = rewriter->options.remat &&
                      source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
                                  window, window->offsets[last + 1], point, rewriter->arena, &next);
         if (found != *has_source) break;
@@ -773,8 +773,8 @@ static void keep_only(Rewritten *out, const bool *keep, Arena *arena) {
 
 /* Which instructions stay when writes to tensors of `role` must be needed: stores into homes, or
  * loads into copies. Returns how many go. */
-static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool *keep,
-                              Arena *scratch) {
+static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool store_inputs,
+                              bool *keep, Arena *scratch) {
     const Func *func = out->func;
     bool *wanted = NEW_ARRAY(scratch, bool, func->ntensors);
     bool *needed = NEW_ARRAY(scratch, bool, func->ninsts);
@@ -785,7 +785,9 @@ static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
-        keep[i] = !judged || needed[i];
+        bool of_input = kind == OP_SAVE && judged && store_inputs &&
+                        out->role[inst_src(inst)->tensor] == ROLE_KEPT;
+        keep[i] = !judged || needed[i] || of_input;
         gone += !keep[i];
     }
     return gone;
@@ -794,19 +796,20 @@ static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool
 static void remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
     Rewritten *out = rewriter->out;
     bool *keep = NEW_ARRAY(&rewriter->scratch, bool, out->func->ninsts);
-    uint32_t gone = find_needless(out, role, kind, keep, &rewriter->scratch);
+    uint32_t gone =
+        find_needless(out, role, kind, rewriter->options.store_inputs, keep, &rewriter->scratch);
     if (gone == 0) return;
     out->removed += gone;
     keep_only(out, keep, rewriter->arena);
 }
 
-Rewritten rewrite(const Plan *plan, const Sources *sources, bool remat, Arena *arena) {
+Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena) {
     const Func *from = plan->func;
     Rewritten out = {0};
     Rewriter rewriter = {.plan = plan,
                          .sources = sources,
                          .from = from,
-                         .remat = remat,
+                         .options = options,
                          .arena = arena,
                          .start = {UINT32_MAX, UINT32_MAX},
                          .out = &out};

@@ -24,12 +24,17 @@ typedef struct {
     uint32_t removed;      /* inserted DMAs that were found to be needless, and loads dropped */
 } Rewritten;
 
+typedef struct {
+    bool remat; /* values are loaded again from where a load found them, if they still lie there */
+    bool store_inputs; /* the value of a spilled input is stored at entry even if no reload needs
+                          it: then it is gone before the first instruction */
+} RewriteOptions;
+
 /* Requires a closed plan. Makes the function in which each spilled tensor has a home in DRAM,
  * working copies, stores and reloads; then removes stores that no reload needs and loads that no
  * read needs. New tensors have no names yet (legalize() gives them) and no place. The plan's
- * function is left as it is; what is not spilled is shared with it. With `remat`, values are loaded
- * again from where a load found them instead. O(operands + accesses of spilled tensors times their
- * blocks). */
-Rewritten rewrite(const Plan *plan, const Sources *sources, bool remat, Arena *arena);
+ * function is left as it is; what is not spilled is shared with it. O(operands + accesses of
+ * spilled tensors times their blocks). */
+Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 
 #endif
