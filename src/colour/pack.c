@@ -181,7 +181,7 @@ static void take_in(PackProblem *problem, Effort *effort, Arena *scratch, bool *
         arena_init(&arena);
         PackStatus status = solve_and_set(&subset.problem, &share, &arena);
         arena_free(&arena);
-        effort->used = share.used;
+        effort->used = share.used + problem->count;
         effort->random = share.random;
         if (status != PACK_FOUND) continue;
         left_out[keys[k].id] = false;

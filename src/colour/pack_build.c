@@ -16,7 +16,8 @@ static Bands bands_of(const PackItem *item) {
 }
 
 /* The items of the part, then the fixed ones that some of them overlaps. */
-static uint32_t *collect_ids(const Search *s, const Neighbours *neighbours, uint32_t *count) {
+static uint32_t *collect_ids(const Search *s, uint32_t *count) {
+    const Neighbours *neighbours = s->neighbours;
     uint32_t total = s->problem->count;
     uint32_t *ids = RAW_ARRAY(s->scratch, uint32_t, total);
     bool *seen = NEW_ARRAY(s->scratch, bool, total);
@@ -137,8 +138,11 @@ static void order_items(Search *s, Lists lists) {
     s->items = n;
     s->part.ids = RAW_ARRAY(s->scratch, uint32_t, n);
     s->twin = RAW_ARRAY(s->scratch, uint32_t, n);
+    s->item_of = RAW_ARRAY(s->scratch, uint32_t, s->problem->count);
+    memset(s->item_of, 0xFF, s->problem->count * sizeof *s->item_of);
     for (uint32_t i = 0; i < n; i++) {
         s->part.ids[i] = keys[i].id;
+        s->item_of[keys[i].id] = i;
         bool same = i && exchangeable(s, lists, s->part.ids[i - 1], s->part.ids[i]);
         s->twin[i] = same ? s->twin[i - 1] : i;
     }
@@ -244,7 +248,8 @@ static void find_shortest(Search *s) {
 }
 
 /* The fixed items in the way of each option, by offset. */
-static void list_option_blocks(Search *s, const Neighbours *neighbours) {
+static void list_option_blocks(Search *s) {
+    const Neighbours *neighbours = s->neighbours;
     size_t count = 0, capacity = 0;
     s->option_blocks = RAW_ARRAY(s->scratch, uint32_t, (size_t)s->options + 1);
     for (uint32_t o = 0; o < s->options; o++) {
@@ -288,6 +293,7 @@ static void make_state(Search *s) {
     s->lowest = RAW_ARRAY(scratch, uint32_t, s->options);
     s->support = RAW_ARRAY(scratch, uint32_t, s->options);
     s->floor = RAW_ARRAY(scratch, uint32_t, s->cells);
+    s->left = RAW_ARRAY(scratch, uint32_t, s->cells);
     s->rivals = RAW_ARRAY(scratch, uint32_t, s->cells);
     s->certain = RAW_ARRAY(scratch, uint32_t, (size_t)s->items * s->groups);
     s->alive = RAW_ARRAY(scratch, uint32_t, s->items);
@@ -303,9 +309,9 @@ static void make_state(Search *s) {
     s->ready = RAW_ARRAY(scratch, uint32_t, s->options);
 }
 
-bool pack_build(Search *s, const Neighbours *neighbours) {
+bool pack_build(Search *s) {
     uint32_t count;
-    const uint32_t *ids = collect_ids(s, neighbours, &count);
+    const uint32_t *ids = collect_ids(s, &count);
     Sections sections;
     if (!pack_sections(s->problem, ids, count, MOST_MEMBERS, s->scratch, &sections)) return false;
     find_columns(s, ids, count);
@@ -319,7 +325,7 @@ bool pack_build(Search *s, const Neighbours *neighbours) {
     list_cells(s);
     list_members(s);
     find_shortest(s);
-    list_option_blocks(s, neighbours);
+    list_option_blocks(s);
     list_cell_blocks(s, &sections);
     make_state(s);
     return true;
@@ -360,6 +366,8 @@ bool pack_begin(Search *s, uint32_t capacity) {
     memset(s->floor, 0, s->cells * sizeof *s->floor);
     memset(s->rivals, 0, s->cells * sizeof *s->rivals);
     memset(s->band, 0, s->items * sizeof *s->band);
+    for (uint32_t c = 0; c < s->cells; c++)
+        s->left[c] = s->cell_members[c + 1] - s->cell_members[c];
     for (uint32_t i = 0; i < s->items; i++)
         s->alive[i] = s->item_options[i + 1] - s->item_options[i];
     if (!begin_slack(s)) return false;

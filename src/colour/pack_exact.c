@@ -297,10 +297,11 @@ PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, 
                       Effort *effort, Arena *scratch, Places *places) {
     Search *s = NEW(scratch, Search);
     s->problem = problem;
+    s->neighbours = neighbours;
     s->part = part;
     s->effort = effort;
     s->scratch = scratch;
-    if (!pack_build(s, neighbours)) return PACK_GAVE_UP;
+    if (!pack_build(s)) return PACK_GAVE_UP;
     PackStatus status = run_all(s);
     if (status == PACK_FOUND)
         for (uint32_t i = 0; i < s->items; i++) {

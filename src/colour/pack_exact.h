@@ -45,6 +45,7 @@ typedef struct {
 
 typedef struct {
     const PackProblem *problem;
+    const Neighbours *neighbours;
     Part part; /* ids in the search's own order: exchangeable items side by side */
     Effort *effort;
     Arena *scratch;
@@ -57,6 +58,7 @@ typedef struct {
     uint8_t group_quadrants[MOST_GROUPS]; /* set of quadrants */
     uint32_t *item_options;               /* start; the options of an item are numbered in turn */
     uint32_t *item_sections, *section_list;
+    uint32_t *item_of;                  /* [problem->count] item by id, or DEAD */
     uint32_t *twin;                     /* [items] first item that is exchangeable with it */
     uint32_t *owner;                    /* [options] item */
     uint8_t *columns_taken, *quadrants; /* [options] */
@@ -74,6 +76,7 @@ typedef struct {
     uint32_t *lowest;  /* [options] it stands there or above; or DEAD */
     uint32_t *support; /* [options] highest top of a placed item that it overlaps */
     uint32_t *floor; /* [cells] least lowest place of its members; the capacity if there are none */
+    uint32_t *left;  /* [cells] members that are not placed nor dead come before this one */
     uint32_t *rivals;  /* [cells] members that could stand next */
     uint32_t *certain; /* [items * groups] quadrants that it takes of the group in any case */
     uint32_t *alive;   /* [items] options left */
@@ -109,7 +112,7 @@ typedef struct {
 } Search;
 
 /* Makes the shape and room for the state. False: too large. */
-bool pack_build(Search *s, const Neighbours *neighbours);
+bool pack_build(Search *s);
 
 /* The state before any decision, for one capacity. False: it is plain that nothing fits. */
 bool pack_begin(Search *s, uint32_t capacity);

@@ -217,8 +217,8 @@ void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbour
     uint8_t *best_band = NEW_ARRAY(scratch, uint8_t, part.count);
     uint32_t *best_offset = NEW_ARRAY(scratch, uint32_t, part.count);
     double best = 0;
-    bool some = false;
-    for (Order turn = 0; turn < ALL_ORDERS && (!some || best > 0); turn++) {
+    bool some = false, done = false;
+    for (Order turn = 0; turn < ALL_ORDERS && !done; turn++) {
         set_order(&greedy, ALL_ORDERS - 1 - turn, scratch);
         for (uint32_t round = 0; round < rounds; round++) {
             uint32_t failed = place_all(&greedy);
@@ -231,7 +231,8 @@ void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbour
                     best_offset[k] = places->offset[part.ids[k]];
                 }
             }
-            if (!failed || effort->used >= effort->limit) break;
+            done = !failed || effort->used >= effort->limit;
+            if (done) break;
             failed_first(&greedy, failed);
         }
     }

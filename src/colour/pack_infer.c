@@ -140,11 +140,12 @@ static bool raise_floor(Search *s, uint32_t cell, uint32_t y) {
     return true;
 }
 
-/* Sorts the members of a cell by their lowest places; what is dead or placed ends up last. The
- * lists are nearly sorted already. Returns how many are left. */
+/* Sorts the members of a cell that are left by their lowest places. The lists are nearly sorted
+ * already. What is dead or placed ends up last, and is not looked at again below this state. */
 static uint32_t sort_members(Search *s, uint32_t cell) {
     uint32_t *members = s->member_list + s->cell_members[cell];
-    uint32_t count = s->cell_members[cell + 1] - s->cell_members[cell];
+    uint32_t count = s->left[cell];
+    s->work += count + 1;
     for (uint32_t i = 1; i < count; i++) {
         uint32_t o = members[i], y = s->lowest[o], k = i;
         for (; k && s->lowest[members[k - 1]] > y; k--)
@@ -154,6 +155,7 @@ static uint32_t sort_members(Search *s, uint32_t cell) {
     }
     while (count && s->lowest[members[count - 1]] == DEAD)
         count--;
+    if (count != s->left[cell]) set(s, &s->left[cell], count);
     return count;
 }
 
@@ -163,7 +165,7 @@ static uint32_t sort_members(Search *s, uint32_t cell) {
 static bool tighten(Search *s, uint32_t cell) {
     const uint32_t *members = s->member_list + s->cell_members[cell];
     uint32_t count = sort_members(s, cell);
-    s->work += s->cell_members[cell + 1] - s->cell_members[cell] + 1;
+    s->work += count;
     uint32_t floor = count ? s->lowest[members[0]] : s->part.capacity;
     if (floor > s->floor[cell] && !raise_floor(s, cell, floor)) return false;
     if (!count) return true;
@@ -229,12 +231,14 @@ bool pack_place(Search *s, uint32_t option) {
     s->offset[item] = y;
     s->band[item] = s->quadrants[option];
     s->stack[s->placed++] = option;
-    for (uint32_t k = s->option_cells[option]; k < s->option_cells[option + 1]; k++) {
-        uint32_t cell = s->cell_list[k];
-        s->work += s->cell_members[cell + 1] - s->cell_members[cell] + 2;
-        for (uint32_t m = s->cell_members[cell]; m < s->cell_members[cell + 1]; m++) {
-            uint32_t o = s->member_list[m];
-            if (s->lowest[o] == DEAD) continue;
+    uint32_t id = s->part.ids[item];
+    const Neighbours *near = s->neighbours;
+    s->work += 3 * (near->start[id + 1] - near->start[id]);
+    for (uint32_t k = near->start[id]; k < near->start[id + 1]; k++) {
+        uint32_t other = s->item_of[near->list[k]];
+        if (other == DEAD || s->band[other]) continue;
+        for (uint32_t o = s->item_options[other]; o < s->item_options[other + 1]; o++) {
+            if (s->lowest[o] == DEAD || !(s->quadrants[o] & s->quadrants[option])) continue;
             if (s->support[o] < top) set(s, &s->support[o], top);
             if (s->lowest[o] < top && !pack_raise(s, o, top)) return false;
         }

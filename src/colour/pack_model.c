@@ -66,7 +66,7 @@ static uint32_t certain_share(const PackItem *item, uint8_t group) {
 bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch) {
     Sweep sweep = sweep_begin(problem, NULL, problem->count, scratch);
     uint64_t demand[GROUP_COUNT] = {0};
-    effort_spend(effort, sweep.count);
+    effort_spend(effort, 8 * sweep.count); /* mostly for the sort */
     for (size_t e = 0; e < sweep.count; e++) {
         const PackItem *item = &problem->items[sweep.events[e].id];
         for (uint32_t g = 0; g < GROUP_COUNT; g++) {
