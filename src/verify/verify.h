@@ -13,11 +13,18 @@ typedef struct {
                     tensors each have storage of their own) */
 } VerifyOptions;
 
-/* Queues an error for each kind of fault found in `result` (at most 20), at the place of the
- * instruction or tensor of `result` where it shows; spans of inserted code are those of the
- * original that it serves. `original` may be `result` itself: then placement, clobbering and
- * definedness are checked. Returns true if no fault was found. Cost: O(steps of the run times
- * granules an operand touches), memory O(State Buffer + spill area in use). */
+/* Queues an error for each kind of fault found in `result` (at most 20 of the run), at the place of
+ * the instruction or tensor of `result` where it shows; spans of inserted code are those of the
+ * original that it serves. A fault of structure or placement is told without a run. `original` may
+ * be `result` itself: then placement, clobbering and definedness are checked. Returns true if no
+ * fault was found.
+ *
+ * Domain: storage is lost by whole granules of a quadrant, values are followed by exact rectangles.
+ * What the original reads without anybody having written it may be anything. Loops are shortened
+ * past the step limit as choose_courses() tells. A store to part of a home counts for all rows from
+ * its first to its last.
+ * Cost: O(steps times operands times log of what lies side by side), and a step for each block of
+ * an operand; memory O(tensors + blocks + pieces that differ). */
 bool verify(const Func *original, const Func *result, const Target *target, VerifyOptions options,
             DiagQueue *diags);
 
