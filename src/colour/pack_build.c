@@ -307,6 +307,8 @@ static void make_state(Search *s) {
     s->priority = RAW_ARRAY(scratch, double, s->options);
     s->count = NEW_ARRAY(scratch, uint32_t, s->cells);
     s->ready = RAW_ARRAY(scratch, uint32_t, s->options);
+    s->urgency = RAW_ARRAY(scratch, uint64_t, s->cells);
+    s->judged = NEW_ARRAY(scratch, uint64_t, s->cells);
 }
 
 bool pack_build(Search *s) {

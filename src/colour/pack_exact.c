@@ -94,12 +94,18 @@ static uint32_t choose(Search *s, uint32_t nready) {
     const uint32_t *rivals = s->lowest_first ? s->count : s->rivals;
     uint64_t least = UINT64_MAX;
     uint32_t best = DEAD, best_cell = 0;
+    s->choices++;
     for (uint32_t k = 0; k < nready; k++) {
         uint32_t o = s->ready[k];
-        s->work += 3 * (s->option_cells[o + 1] - s->option_cells[o]);
+        s->work += s->option_cells[o + 1] - s->option_cells[o];
         for (uint32_t i = s->option_cells[o]; i < s->option_cells[o + 1]; i++) {
             uint32_t cell = s->cell_list[i];
-            uint64_t score = urgency(s, cell, rivals);
+            if (s->judged[cell] != s->choices) {
+                s->judged[cell] = s->choices;
+                s->urgency[cell] = urgency(s, cell, rivals);
+                s->work += s->groups;
+            }
+            uint64_t score = s->urgency[cell];
             bool better = score < least || (score == least && cell == best_cell &&
                                             s->priority[o] > s->priority[best]);
             if (!better) continue;
@@ -273,8 +279,9 @@ static void drop_capacity(Capacities *capacities, uint32_t k) {
 
 /* One run after the other with other capacities, modes and priorities, each for longer. */
 static PackStatus run_all(Search *s) {
-    enum { MODES = 2, SHORTEST_RUN = 500 };
+    enum { MODES = 2, SHORTEST_RUN = 200 };
     uint32_t real = s->part.capacity;
+    uint64_t shortest = SHORTEST_RUN + 2 * (uint64_t)s->items; /* a dive takes an item a state */
     if (!pack_begin(s, real)) return PACK_IMPOSSIBLE;
     Capacities capacities = choose_capacities(s);
     for (uint32_t round = 0;; round++) {
@@ -284,7 +291,7 @@ static PackStatus run_all(Search *s) {
             memo_grow(s);
             set_priority(s, round);
             PackStatus status = PACK_IMPOSSIBLE;
-            if (pack_begin(s, capacity)) status = search(s, SHORTEST_RUN * luby(round + 1));
+            if (pack_begin(s, capacity)) status = search(s, shortest * luby(round + 1));
             if (status == PACK_FOUND) return status;
             if (status == PACK_IMPOSSIBLE && capacity == real) return status;
             if (status == PACK_IMPOSSIBLE) drop_capacity(&capacities, k / MODES);

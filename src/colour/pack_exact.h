@@ -108,6 +108,9 @@ typedef struct {
     double *priority;  /* [options] */
     uint32_t *count;   /* [cells] zero between uses */
     uint32_t *ready;   /* [options] */
+    uint64_t *urgency; /* [cells] as of the choice when it was last judged */
+    uint64_t *judged;  /* [cells] that choice */
+    uint64_t choices;  /* made so far */
     uint64_t work;     /* steps not yet booked */
 } Search;
 
