@@ -247,22 +247,46 @@ static SortKey *copies_by_inst(const Resort *resort, const Plan *plan, uint32_t 
     return copies;
 }
 
+/* True if the live ranges see a copy live beyond the code around its instruction: where an index or
+ * a condition hides that its value does not go round a loop. */
+static bool is_long(const Resort *resort, const uint32_t *group, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++) {
+        LiveRange range = resort->live.whole[group[i]];
+        if (range.count > 1 ||
+            (range.count == 1 && range.items[0].last - range.items[0].first > 4 * count + 4))
+            return true;
+    }
+    return false;
+}
+
+/* Copies of one instruction after the other. Groups with long ranges come first and keep others
+ * away where there is room for that, so that the result passes for placed by its live ranges too.
+ */
 static LastResort place_copies(Resort *resort, const Plan *plan) {
     uint32_t count;
     SortKey *copies = copies_by_inst(resort, plan, &count);
     uint32_t *group = RAW_ARRAY(resort->scratch, uint32_t, count);
-    for (uint32_t i = 0; i < count;) {
-        uint32_t size = 0, first = i;
-        for (; i < count && copies[i].key == copies[first].key; i++)
-            group[size++] = copies[i].id;
-        PackStatus status = place_group(resort, group, size);
-        if (status != PACK_FOUND)
-            return (LastResort){.inst = (uint32_t)(copies[first].key - 1),
-                                .proved = status == PACK_IMPOSSIBLE};
-        /* Inputs that nobody stores are there still when the first instruction runs. */
-        for (uint32_t g = 0; copies[first].key == 0 && g < size; g++)
-            note_taken(resort, group[g]);
-    }
+    size_t staying = resort->ntaken;
+    for (int turn = 0; turn < 2; turn++)
+        for (uint32_t i = 0; i < count;) {
+            uint32_t size = 0, first = i;
+            for (; i < count && copies[i].key == copies[first].key; i++)
+                group[size++] = copies[i].id;
+            bool lasting = copies[first].key == 0 || is_long(resort, group, size);
+            if (lasting != (turn == 0)) continue;
+            PackStatus status = place_group(resort, group, size);
+            if (status != PACK_FOUND && resort->ntaken > staying) {
+                size_t all = resort->ntaken;
+                resort->ntaken = staying;
+                status = place_group(resort, group, size);
+                resort->ntaken = all;
+            }
+            if (status != PACK_FOUND)
+                return (LastResort){.inst = (uint32_t)(copies[first].key - 1),
+                                    .proved = status == PACK_IMPOSSIBLE};
+            for (uint32_t g = 0; lasting && g < size; g++)
+                note_taken(resort, group[g]);
+        }
     return (LastResort){.placed = true};
 }
 

@@ -602,7 +602,21 @@ static bool can_part(const Rewriter *rewriter, uint32_t tensor, const Inst *inst
     return written <= 1 || !in_part;
 }
 
+static Window segment_window(Rewriter *rewriter, const Segment *segment);
 static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *homes);
+
+/* Blocks that copies for each group would hold together. */
+static int64_t blocks_of_parts(Rewriter *rewriter, const Segment *segment, const uint32_t *groups,
+                               uint32_t count) {
+    int64_t sum = 0;
+    for (uint32_t group = 0; group < count; group++) {
+        Segment part = *segment;
+        part.groups = groups;
+        part.group = group;
+        sum += segment_window(rewriter, &part).count;
+    }
+    return sum;
+}
 
 /* A single access that names blocks which cannot be told apart gets a copy for each set of blocks,
  * so that each holds only what is named. False where it has to stay one. */
@@ -613,7 +627,8 @@ static bool part_access(Rewriter *rewriter, const Segment *segment, uint32_t *ho
         return false;
     uint32_t *groups = RAW_ARRAY(&rewriter->scratch, uint32_t, (size_t)inst->ndst + inst->nsrc);
     uint32_t count = group_operands(rewriter, segment->tensor, inst, groups);
-    if (count < 2) return false;
+    if (count < 2 || blocks_of_parts(rewriter, segment, groups, count) > segment->window.count)
+        return false;
     for (uint32_t group = 0; group < count; group++) {
         Segment part = *segment;
         part.groups = groups;

@@ -101,6 +101,15 @@ static bool can_stray(const Func *func, const Operand *operand, const Inst *inst
     return low.low < 0 || high.high > last;
 }
 
+/* Blocks that a tensor does not have are named only where a condition forbids it. */
+static void clip(Cut *cut, int64_t last) {
+    if (cut->outer.count > 0) return;
+    cut->varies |= cut->low < 0 || cut->high > last;
+    if (cut->low < 0) cut->low = 0;
+    if (cut->high > last) cut->high = last;
+    if (cut->low > cut->high) cut->low = cut->high = 0;
+}
+
 /* Cuts of both ends of an operand's blocks; false where they do not move together. */
 static bool cut_operand(const Func *func, uint32_t level, const Operand *operand, Arena *arena,
                         Cut *cut) {
@@ -109,13 +118,19 @@ static bool cut_operand(const Func *func, uint32_t level, const Operand *operand
         *cut = (Cut){.high = func->tensors[operand->tensor].blocks - 1};
         return true;
     }
+    int64_t last = func->tensors[operand->tensor].blocks - 1;
     *cut = cut_index(func, level, blocks->low, arena);
-    if (blocks->kind == BLOCKS_ONE) return true;
+    if (blocks->kind == BLOCKS_ONE) {
+        clip(cut, last);
+        return true;
+    }
     Cut high = cut_index(func, level, blocks->high, arena);
     if (!affine_equal(cut->outer, high.outer)) return false;
     cut->varies |= high.varies;
     cut->high = saturating_sub(high.high, 1);
-    return cut->high >= cut->low;
+    if (cut->high < cut->low) return false;
+    clip(cut, last);
+    return true;
 }
 
 /* All blocks between the least and the largest that any operand can name. */
@@ -158,12 +173,15 @@ Window window_make(const Func *func, uint32_t level, const Operand *const *opera
                    const Inst *const *insts, uint32_t count, Arena *arena) {
     Window window = {.level = level};
     int64_t blocks = func->tensors[operands[0]->tensor].blocks;
+    const Inst unguarded = {0};
     Cut *cuts = NEW_ARRAY(arena, Cut, count);
     int64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
         bool fits = cut_operand(func, level, operands[i], arena, &cuts[i]) &&
                     affine_equal(cuts[i].outer, cuts[0].outer) &&
-                    !can_stray(func, operands[i], insts[i], arena);
+                    !can_stray(func, operands[i], insts[i], arena) &&
+                    !(cuts[i].outer.count > 0 && cuts[i].varies &&
+                      can_stray(func, operands[i], &unguarded, arena));
         total = fits ? saturating_add(total, cuts[i].high - cuts[i].low + 1) : INT64_MAX;
         if (total > saturating_mul(blocks, count))
             return loose_window(func, level, operands, count, arena);
