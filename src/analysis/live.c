@@ -248,10 +248,14 @@ static void add_event(Pass *pass, Access access, const Finder *finder, int64_t b
 /* A loop that one access sees in one iteration only and another in all stays a loop: for the first
  * it is then a matter of chance whether it runs, and its write kills nothing. */
 static void settle_kills(Pass *pass) {
-    for (size_t i = 0; i < pass->nevents; i++)
-        for (uint32_t d = 0; d < pass->events[i].ndetermined; d++)
-            if (!is_resolved(pass, pass->events[i].determined[d].loop))
-                pass->events[i].kills = false;
+    for (size_t i = 0; i < pass->nevents; i++) {
+        Event *event = &pass->events[i];
+        for (uint32_t d = 0; d < event->ndetermined && event->kills; d++) {
+            if (is_resolved(pass, event->determined[d].loop)) continue;
+            event->kills = false;
+            event->covers = pass->any_covers = true;
+        }
+    }
 }
 
 /* The iteration of a resolved loop in which an event inside it runs. */
@@ -421,7 +425,8 @@ static bool same_blocks(const Operand *a, const Operand *b) {
 
 /* True if a write hits the block in just those iterations in which a later read does. */
 static bool serves(Pass *pass, const Event *write, const Event *read) {
-    if (write->loop != read->loop || write->ndetermined != read->ndetermined ||
+    if (write->loop != read->loop ||
+        (write->ndetermined > 0 && write->ndetermined != read->ndetermined) ||
         diverging_loop(pass, write, read) != NO_LOOP ||
         (!write->sure && !same_blocks(write->operand, read->operand)))
         return false;
