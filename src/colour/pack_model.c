@@ -132,7 +132,7 @@ static void fill_lists(Neighbours *neighbours, const Pair *pairs, size_t count, 
 
 bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
                      Neighbours *neighbours) {
-    enum { MOST_PAIRS = 1 << 25 };
+    enum { MOST_PAIRS = 1 << 24 };
     Sweep sweep = sweep_begin(problem, NULL, problem->count, scratch);
     Pair *pairs = NULL;
     size_t count = 0, capacity = 0;
@@ -214,7 +214,7 @@ bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbou
     bool holes = false;
     for (uint32_t k = 0; k < part.count; k++)
         holes |= problem->items[part.ids[k]].range.count > 1;
-    if (!holes) return false;
+    if (!holes || effort->used >= effort->limit) return false;
     uint32_t *common = NEW_ARRAY(scratch, uint32_t, problem->count);
     uint32_t *clique = RAW_ARRAY(scratch, uint32_t, problem->count);
     uint64_t enough = effort->used + (effort->limit - effort->used) / 16;
