@@ -1,25 +1,11 @@
 #include "cli/check.h"
 
-#include "text/check.h"
 #include "verify/verify.h"
 
 static const Func *find_func(const Module *module, Str name) {
     for (uint32_t i = 0; i < module->nfuncs; i++)
         if (str_equal(module->funcs[i].name, name)) return &module->funcs[i];
     return NULL;
-}
-
-/* Reads a file and makes the static checks but those of sizes and places. In a placed file these
- * are for the referee to find. */
-static ExitStatus read_checked(Input *input, Arena *arena, const char *path,
-                               const CommandLine *line) {
-    ExitStatus status = input_read(input, arena, path, line);
-    if (status != EXIT_DONE) return status;
-    for (uint32_t i = 0; i < input->module.nfuncs; i++)
-        check_func(&input->module.funcs[i], NULL, NULL, &input->diags);
-    if (input->diags.errors == 0) return EXIT_DONE;
-    input_report(input, line);
-    return EXIT_WRONG;
 }
 
 /* Functions of the original that the placed file lacks. */
@@ -47,11 +33,11 @@ static void verify_all(const Module *original, Input *placed) {
 
 ExitStatus run_check(const CommandLine *line, Arena *arena) {
     Input placed, original;
-    ExitStatus status = read_checked(&placed, arena, line->files[0], line);
+    ExitStatus status = input_read_placed(&placed, arena, line->files[0], line);
     if (status != EXIT_DONE) return status;
     const Module *from = &placed.module;
     if (line->file_count == 2) {
-        status = read_checked(&original, arena, line->files[1], line);
+        status = input_read_placed(&original, arena, line->files[1], line);
         if (status != EXIT_DONE) return status;
         from = &original.module;
         find_missing(from, &placed, line->files[1]);

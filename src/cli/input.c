@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "text/check.h"
 #include "text/json_read.h"
 #include "text/parse.h"
 
@@ -73,4 +74,15 @@ ExitStatus input_read(Input *input, Arena *arena, const char *path, const Comman
     override_target(&input->module.target, line);
     input->seconds = seconds_now() - start;
     return EXIT_DONE;
+}
+
+ExitStatus input_read_placed(Input *input, Arena *arena, const char *path,
+                             const CommandLine *line) {
+    ExitStatus status = input_read(input, arena, path, line);
+    if (status != EXIT_DONE) return status;
+    for (uint32_t i = 0; i < input->module.nfuncs; i++)
+        check_func(&input->module.funcs[i], NULL, NULL, &input->diags);
+    if (input->diags.errors == 0) return EXIT_DONE;
+    input_report(input, line);
+    return EXIT_WRONG;
 }

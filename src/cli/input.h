@@ -20,6 +20,10 @@ typedef struct {
  * standard error unless EXIT_DONE is returned. Warnings stay in the queue. */
 ExitStatus input_read(Input *input, Arena *arena, const char *path, const CommandLine *line);
 
+/* The same, and makes the static checks but those of sizes and places: in a placed file these are
+ * for the referee to find. */
+ExitStatus input_read_placed(Input *input, Arena *arena, const char *path, const CommandLine *line);
+
 /* Prints the queue and empties it. */
 void input_report(Input *input, const CommandLine *line);
 

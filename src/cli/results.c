@@ -7,6 +7,7 @@
 #include "output/graph.h"
 #include "output/json.h"
 #include "output/stats.h"
+#include "output/svg.h"
 #include "support/output_file.h"
 #include "text/print.h"
 
@@ -99,6 +100,17 @@ ExitStatus write_graphs(const CommandLine *line, const Input *input, Arena *aren
     return finish_outputs(&outputs);
 }
 
+ExitStatus write_changes(const Changes *changes, const CommandLine *line, Arena *arena) {
+    Outputs outputs = {.arena = arena};
+    Writer *out = open_output(&outputs, NULL);
+    if (!out) return EXIT_BROKEN;
+    if (line->format == FORMAT_JSON)
+        write_changes_json(changes, out);
+    else
+        write_changes_text(changes, line->loudness == LOUD_VERBOSE, out);
+    return finish_outputs(&outputs);
+}
+
 /* ---- the results of allocation ---- */
 
 static const JsonFunc *result_funcs(Job *jobs, uint32_t count, Arena *arena) {
@@ -155,10 +167,15 @@ ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs,
         stats = open_output(&outputs, line->stats);
         if (!stats) return EXIT_BROKEN;
     }
-    /* The picture: open_output(&outputs, line->svg) and its writer's function go here. */
+    const JsonFunc *items = result_funcs(jobs, count, arena);
+    if (line->svg) {
+        Writer *svg = open_output(&outputs, line->svg);
+        if (!svg) return EXIT_BROKEN;
+        write_svg(&input->module.target, items, count, svg);
+    }
     Writer *out = open_output(&outputs, line->output);
     if (!out) return EXIT_BROKEN;
-    write_funcs(line, &input->module.target, result_funcs(jobs, count, arena), count, arena, out);
+    write_funcs(line, &input->module.target, items, count, arena, out);
     if (!writer_flush(out)) {
         errno = out->error;
         discard_all(&outputs);

@@ -4,6 +4,7 @@
 
 #include "cli/input.h"
 #include "cli/jobs.h"
+#include "output/compare.h"
 
 /* The checked input, for -e parsed. */
 ExitStatus write_parsed(const CommandLine *line, const Input *input, Arena *arena);
@@ -16,6 +17,9 @@ ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs,
 
 /* --stats alone, where a function has failed. */
 ExitStatus write_failures(const CommandLine *line, const Input *input, Job *jobs, Arena *arena);
+
+/* What --compare found, on standard output. */
+ExitStatus write_changes(const Changes *changes, const CommandLine *line, Arena *arena);
 
 /* A text for standard output: help and the like. */
 ExitStatus write_standard(void (*write)(const CommandLine *line, Writer *out),

@@ -57,6 +57,7 @@ static int64_t blocks_moved(const Func *func, const Operand *operand) {
 
 static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t trips,
                     const Target *target) {
+    if (inst->kind != OP_LOAD && inst->kind != OP_SAVE) return;
     const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
     const Tensor *tensor = &func->tensors[operand->tensor];
     const Region *region = operand->region;
@@ -67,6 +68,14 @@ static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t tri
         saturating_add(sum->cycles, saturating_mul(times, latency_dram(target, partitions, bytes)));
     sum->bytes =
         saturating_add(sum->bytes, saturating_mul(times, saturating_mul(partitions, bytes)));
+    sum->saves += inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
+    sum->reloads += inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
+}
+
+DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target) {
+    DmaSum sum = {0};
+    add_dma(&sum, func, inst, loop_trips(func, inst->loop), target);
+    return sum;
 }
 
 DmaSum sum_dmas(const Func *func, const Target *target) {
@@ -81,10 +90,7 @@ DmaSum sum_dmas(const Func *func, const Target *target) {
     }
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
-        if (inst->kind != OP_LOAD && inst->kind != OP_SAVE) continue;
         add_dma(&sum, func, inst, inst->loop == NO_LOOP ? 1 : trips[inst->loop], target);
-        sum.saves += inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
-        sum.reloads += inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
     }
     arena_free(&scratch);
     return sum;

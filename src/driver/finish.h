@@ -18,6 +18,9 @@ typedef struct {
 /* Sums the loads and saves of a function. O(instructions + loops). */
 DmaSum sum_dmas(const Func *func, const Target *target);
 
+/* The same for one instruction. O(loops around it). */
+DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target);
+
 /* The highest byte that a placed tensor that is named uses, plus one. */
 int64_t high_water(const Func *func);
 

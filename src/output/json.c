@@ -55,7 +55,7 @@ static void write_metadata(JsonOut *json, MetaList meta) {
     json_close(json, '}');
 }
 
-static void write_placement(JsonOut *json, const Tensor *tensor) {
+void json_placement(JsonOut *json, const Tensor *tensor) {
     json_key(json, "placement");
     if (tensor->space == SPACE_DRAM && tensor->offset >= 0) {
         json_open(json, '{');
@@ -92,7 +92,7 @@ static void write_live(JsonOut *json, LiveRange range) {
     json_close(json, ']');
 }
 
-static void write_shape(JsonOut *json, const Tensor *tensor) {
+void json_shape(JsonOut *json, const Tensor *tensor) {
     json_key(json, "shape");
     json_open(json, '[');
     for (uint32_t i = 0; i < tensor->rank; i++)
@@ -112,7 +112,7 @@ static void write_tensor(JsonOut *json, const JsonFunc *item, uint32_t id) {
     json_str(json, tensor->name);
     json_key(json, "space");
     json_str(json, space_name(tensor->space));
-    write_shape(json, tensor);
+    json_shape(json, tensor);
     json_key(json, "dtype");
     json_str(json, dtype_name(tensor->dtype));
     json_key(json, "blocks");
@@ -131,7 +131,7 @@ static void write_tensor(JsonOut *json, const JsonFunc *item, uint32_t id) {
         json_int(json, tensor->base);
     json_key(json, "align");
     json_int(json, tensor->align);
-    write_placement(json, tensor);
+    json_placement(json, tensor);
     write_live(json, item->live->whole[id]);
     json_key(json, "cost");
     json_real(json, item->cost && tensor->space == SPACE_SB ? item->cost[id] : INFINITY);

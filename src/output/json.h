@@ -4,7 +4,7 @@
 
 #include "analysis/live.h"
 #include "driver/allocate.h"
-#include "support/writer.h"
+#include "output/json_write.h"
 
 typedef struct {
     const Func *func;
@@ -18,5 +18,9 @@ bool json_can_write(const Func *func, uint32_t *loop);
 
 /* Requires json_can_write() of each. Writes as it goes: memory O(1). */
 void write_json(const Target *target, const JsonFunc *funcs, uint32_t count, Writer *out);
+
+/* The members `shape` and `placement` of a tensor, into an object that is open. */
+void json_shape(JsonOut *json, const Tensor *tensor);
+void json_placement(JsonOut *json, const Tensor *tensor);
 
 #endif

@@ -25,6 +25,10 @@ void print_tensor_name(Str name, Writer *out) {
     write_name(out, '%', name);
 }
 
+void print_func_name(Str name, Writer *out) {
+    write_name(out, '@', name);
+}
+
 static void write_setting(Writer *out, const char *key, int64_t value) {
     write_text(out, "  ");
     write_text(out, key);
@@ -185,14 +189,18 @@ static void write_attributes(Writer *out, const Tensor *tensor) {
         write_number_attribute(out, " at ", tensor->offset);
 }
 
-static void write_tensor(Writer *out, const Tensor *tensor) {
-    write_text(out, "  tensor ");
-    write_name(out, '%', tensor->name);
-    write_text(out, " : ");
+void print_type(const Tensor *tensor, Writer *out) {
     write_str(out, space_name(tensor->space));
     write_char(out, '<');
     write_shape(out, tensor);
     write_char(out, '>');
+}
+
+static void write_tensor(Writer *out, const Tensor *tensor) {
+    write_text(out, "  tensor ");
+    write_name(out, '%', tensor->name);
+    write_text(out, " : ");
+    print_type(tensor, out);
     write_attributes(out, tensor);
     write_metas(out, tensor->meta);
     write_char(out, '\n');

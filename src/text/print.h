@@ -16,7 +16,10 @@ void print_affine(const Func *func, Affine affine, Writer *out);
 void print_condition(const Func *func, const Condition *condition, Writer *out);
 /* `2*i..2*i + 2`: what stands between the brackets of an operand. */
 void print_blocks(const Func *func, const Blocks *blocks, Writer *out);
-/* `%name`, quoted only when it must be. */
+/* `%name` and `@name`, quoted only when they must be. */
 void print_tensor_name(Str name, Writer *out);
+void print_func_name(Str name, Writer *out);
+/* `sb<4*128x64xf32>`. */
+void print_type(const Tensor *tensor, Writer *out);
 
 #endif

@@ -1,0 +1,238 @@
+#include "output/compare.h"
+
+#include <string.h>
+
+#include "driver/finish.h"
+#include "support/checked.h"
+
+/* ---- the tensors of one function, with what spilling made of them put together ---- */
+
+typedef struct {
+    const Func *func;
+    StrMap names;   /* positions in `items` */
+    Str *keys;      /* [count] */
+    Version *items; /* [count] */
+    uint32_t count;
+    uint32_t *item_of; /* [ntensors] */
+    DmaSum added;      /* by spilling; cycles and bytes */
+} Table;
+
+/* True for `NAME_SplitN`: an independent part of NAME, which is a tensor like others. */
+static bool is_split_part(Str name, Str of) {
+    static const char SUFFIX[] = "_Split";
+    uint32_t head = of.length + sizeof SUFFIX - 1;
+    if (name.length <= head || memcmp(name.text, of.text, of.length) != 0 ||
+        memcmp(name.text + of.length, SUFFIX, sizeof SUFFIX - 1) != 0)
+        return false;
+    for (uint32_t i = head; i < name.length; i++)
+        if (name.text[i] < '0' || name.text[i] > '9') return false;
+    return true;
+}
+
+/* The tensor that a home or working copy stands for; NULL for any other tensor. */
+static const Str *spilled_name(const Tensor *tensor) {
+    const Meta *of = meta_find(tensor->meta, "of");
+    bool part = of && of->kind == META_TEXT && !is_split_part(tensor->name, of->text);
+    return part ? &of->text : NULL;
+}
+
+static void add_tensor(Table *table, uint32_t id, Arena *arena) {
+    const Tensor *tensor = &table->func->tensors[id];
+    const Str *of = spilled_name(tensor);
+    Str key = of ? *of : tensor->name;
+    uint32_t item = strmap_add(&table->names, key, table->count);
+    Version *version = &table->items[item];
+    if (item == table->count) table->keys[table->count++] = key;
+    table->item_of[id] = item;
+    if (!of) {
+        version->tensor = tensor;
+        return;
+    }
+    TensorList *list = tensor->space == SPACE_SB ? &version->copies : &version->homes;
+    PUSH(arena, list->items, list->count, list->capacity, tensor);
+}
+
+static void add_dma(Table *table, const Inst *inst, const Target *target) {
+    bool save = inst->kind == OP_SAVE;
+    const Operand *end = save ? inst_src(inst) : inst_dst(inst);
+    Version *version = &table->items[table->item_of[end->tensor]];
+    DmaSum sum = sum_dma(table->func, inst, target);
+    if (sum.saves + sum.reloads > 0) {
+        table->added.cycles = saturating_add(table->added.cycles, sum.cycles);
+        table->added.bytes = saturating_add(table->added.bytes, sum.bytes);
+        version->saves += sum.saves;
+        version->reloads += sum.reloads;
+    } else if (!save) {
+        version->load_cycles = saturating_add(version->load_cycles, sum.cycles);
+        version->load_bytes = saturating_add(version->load_bytes, sum.bytes);
+    }
+}
+
+/* A function that is missing gives an empty table. */
+static Table make_table(const Func *func, const Target *target, Arena *arena) {
+    Table table = {.func = func};
+    strmap_init(&table.names, arena);
+    if (!func) return table;
+    table.keys = RAW_ARRAY(arena, Str, func->ntensors);
+    table.items = NEW_ARRAY(arena, Version, func->ntensors);
+    table.item_of = RAW_ARRAY(arena, uint32_t, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        add_tensor(&table, t, arena);
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        if (func->insts[i].kind == OP_LOAD || func->insts[i].kind == OP_SAVE)
+            add_dma(&table, &func->insts[i], target);
+    return table;
+}
+
+static const Version *find_version(const Table *table, Str name) {
+    uint32_t item = strmap_get(&table->names, name);
+    return item == UINT32_MAX ? NULL : &table->items[item];
+}
+
+/* ---- what differs ---- */
+
+static bool same_shape(const Tensor *a, const Tensor *b) {
+    if (a->space != b->space || a->dtype != b->dtype || a->blocks != b->blocks ||
+        a->rank != b->rank)
+        return false;
+    for (uint32_t i = 0; i < a->rank; i++)
+        if (a->shape[i] != b->shape[i]) return false;
+    return true;
+}
+
+/* Looks at the blocks that both have. */
+static bool same_places(const Tensor *a, const Tensor *b) {
+    if (a->offset != b->offset || !a->at != !b->at) return false;
+    int64_t blocks = a->blocks < b->blocks ? a->blocks : b->blocks;
+    for (int64_t i = 0; a->at && i < blocks; i++)
+        if (a->at[i].partition != b->at[i].partition || a->at[i].byte != b->at[i].byte)
+            return false;
+    return true;
+}
+
+static void push_change(FuncChanges *changes, ChangeKind kind, Change change, Arena *arena) {
+    ChangeList *list = &changes->lists[kind];
+    PUSH(arena, list->items, list->count, list->capacity, change);
+    changes->differs = true;
+}
+
+static void compare_tensors(FuncChanges *changes, Change change, Arena *arena) {
+    const Tensor *old = change.versions[SIDE_OLD]->tensor;
+    const Tensor *new = change.versions[SIDE_NEW]->tensor;
+    if (!old || !new) return;
+    if (!same_places(old, new)) push_change(changes, CHANGE_MOVED, change, arena);
+    if (!same_shape(old, new)) push_change(changes, CHANGE_RESIZED, change, arena);
+}
+
+/* The same number in a list of homes or copies; NULL past its end. */
+static const Version *part_version(const TensorList *list, size_t i, Arena *arena) {
+    if (i >= list->count) return NULL;
+    Version *version = NEW(arena, Version);
+    version->tensor = list->items[i];
+    return version;
+}
+
+/* Homes or copies of a tensor that is spilled in both files: their serial numbers depend on what
+ * else is spilled, so that the first is compared with the first and so on. */
+static void compare_parts(FuncChanges *changes, const TensorList *old, const TensorList *new,
+                          Arena *arena) {
+    for (size_t i = 0; i < old->count || i < new->count; i++) {
+        Change change = {.versions = {part_version(old, i, arena), part_version(new, i, arena)}};
+        change.name = i < new->count ? new->items[i]->name : old->items[i]->name;
+        if (i >= old->count)
+            push_change(changes, CHANGE_ADDED, change, arena);
+        else if (i >= new->count)
+            push_change(changes, CHANGE_REMOVED, change, arena);
+        else
+            compare_tensors(changes, change, arena);
+    }
+}
+
+static void compare_versions(FuncChanges *changes, Change change, Arena *arena) {
+    const Version *old = change.versions[SIDE_OLD], *new = change.versions[SIDE_NEW];
+    if (!old || !new) {
+        push_change(changes, old ? CHANGE_REMOVED : CHANGE_ADDED, change, arena);
+        return;
+    }
+    compare_tensors(changes, change, arena);
+    bool was = version_is_spilled(old), is = version_is_spilled(new);
+    if (was != is) push_change(changes, is ? CHANGE_SPILLED : CHANGE_UNSPILLED, change, arena);
+    if (!was || !is) return;
+    compare_parts(changes, &old->homes, &new->homes, arena);
+    compare_parts(changes, &old->copies, &new->copies, arena);
+}
+
+/* What one side's DMAs were if each load that only the other still has were there. */
+static void subtract_needless(FuncChanges *changes, Side side, const Version *here,
+                              const Version *other) {
+    if (!version_is_spilled(here)) return;
+    if (other->load_cycles <= here->load_cycles) return;
+    changes->spill_cycles[side] = saturating_sub(
+        changes->spill_cycles[side], saturating_sub(other->load_cycles, here->load_cycles));
+    changes->dma_bytes[side] = saturating_sub(changes->dma_bytes[side],
+                                              saturating_sub(other->load_bytes, here->load_bytes));
+}
+
+static void compare_funcs(FuncChanges *changes, const Table tables[SIDES], Arena *arena) {
+    for (int side = 0; side < SIDES; side++) {
+        if (!changes->funcs[side]) continue;
+        changes->high_water[side] = high_water(changes->funcs[side]);
+        changes->spill_cycles[side] = tables[side].added.cycles;
+        changes->dma_bytes[side] = tables[side].added.bytes;
+    }
+    for (uint32_t i = 0; i < tables[SIDE_OLD].count; i++) {
+        const Version *old = &tables[SIDE_OLD].items[i];
+        const Version *new = find_version(&tables[SIDE_NEW], tables[SIDE_OLD].keys[i]);
+        compare_versions(changes, (Change){tables[SIDE_OLD].keys[i], {old, new}}, arena);
+        if (!new) continue;
+        subtract_needless(changes, SIDE_OLD, old, new);
+        subtract_needless(changes, SIDE_NEW, new, old);
+    }
+    for (uint32_t i = 0; i < tables[SIDE_NEW].count; i++) {
+        Change change = {tables[SIDE_NEW].keys[i], {NULL, &tables[SIDE_NEW].items[i]}};
+        if (!find_version(&tables[SIDE_OLD], change.name))
+            push_change(changes, CHANGE_ADDED, change, arena);
+    }
+}
+
+static bool figures_differ(const FuncChanges *changes) {
+    return !changes->funcs[SIDE_OLD] || !changes->funcs[SIDE_NEW] ||
+           changes->high_water[SIDE_OLD] != changes->high_water[SIDE_NEW] ||
+           changes->spill_cycles[SIDE_OLD] != changes->spill_cycles[SIDE_NEW] ||
+           changes->dma_bytes[SIDE_OLD] != changes->dma_bytes[SIDE_NEW];
+}
+
+static void push_func(Changes *changes, const Module *const modules[SIDES], const Func *old,
+                      const Func *new, Arena *arena) {
+    FuncChanges func = {.name = old ? old->name : new->name, .funcs = {old, new}};
+    Table tables[SIDES];
+    for (int side = 0; side < SIDES; side++)
+        tables[side] = make_table(func.funcs[side], &modules[side]->target, arena);
+    compare_funcs(&func, tables, arena);
+    func.differs |= figures_differ(&func);
+    changes->differ |= func.differs;
+    PUSH(arena, changes->funcs, changes->nfuncs, changes->func_capacity, func);
+}
+
+static void name_funcs(const Module *module, StrMap *names, Arena *arena) {
+    strmap_init(names, arena);
+    for (uint32_t i = 0; i < module->nfuncs; i++)
+        strmap_add(names, module->funcs[i].name, i);
+}
+
+Changes compare_modules(const Module *old, const Module *new, Arena *arena) {
+    Changes changes = {0};
+    const Module *const modules[SIDES] = {old, new};
+    StrMap old_names, new_names;
+    name_funcs(old, &old_names, arena);
+    name_funcs(new, &new_names, arena);
+    for (uint32_t i = 0; i < old->nfuncs; i++) {
+        uint32_t found = strmap_get(&new_names, old->funcs[i].name);
+        push_func(&changes, modules, &old->funcs[i],
+                  found == UINT32_MAX ? NULL : &new->funcs[found], arena);
+    }
+    for (uint32_t i = 0; i < new->nfuncs; i++)
+        if (strmap_get(&old_names, new->funcs[i].name) == UINT32_MAX)
+            push_func(&changes, modules, NULL, &new->funcs[i], arena);
+    return changes;
+}
