@@ -1,0 +1,204 @@
+#include "output/svg_chart.h"
+
+#include "analysis/interfere.h"
+
+enum {
+    LEFT = 96 * PX,
+    RIGHT = 108 * PX,
+    COLUMN = 665, /* of the fixed-width font at 11 px */
+    NARROWEST = 640 * PX,
+    WIDE = 1200 * PX,
+    WIDEST = 1800 * PX,
+    COMFORTABLE_POINT = 48 * PX, /* width of a point where there are few */
+    MANY_POINTS = 2400,
+    MANY_TENSORS = 200,
+    MOST_LOOP_ROWS = 8,
+    MOST_OPCODE_COLUMNS = 18
+};
+
+uint32_t fitting_columns(int64_t length) {
+    return length <= 0 ? 0 : (uint32_t)(length / COLUMN);
+}
+
+int64_t column_length(uint32_t columns) {
+    return (int64_t)columns * COLUMN;
+}
+
+bool is_spill(const Inst *inst) {
+    return inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
+}
+
+bool is_reload(const Inst *inst) {
+    return inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
+}
+
+/* ---- scales ---- */
+
+int64_t chart_x(const Chart *chart, uint32_t point) {
+    if (chart->points == 0) return chart->left;
+    return chart->left + (int64_t)point * chart->width / chart->points;
+}
+
+int64_t chart_middle(const Chart *chart, uint32_t point) {
+    if (chart->points == 0) return chart->left;
+    return chart->left + (2 * (int64_t)point + 1) * chart->width / (2 * (int64_t)chart->points);
+}
+
+int64_t lane_y(const Lane *lane, int64_t byte) {
+    return lane->top + lane->height - byte * lane->height / lane->ceiling;
+}
+
+/* The smallest power of two of bytes between ticks that lie 34 pixels apart. */
+static int64_t step_of_bytes(int64_t ceiling, int64_t height) {
+    int64_t step = 1;
+    while (step * height / ceiling < 34 * PX)
+        step *= 2;
+    return step;
+}
+
+/* The smallest of 1, 2, 5, 10, 20 ... points between labels with room for the largest number. */
+static int64_t step_of_points(const Chart *chart) {
+    static const int64_t FACTORS[] = {1, 2, 5};
+    int64_t room = 22 * PX;
+    for (uint32_t rest = chart->points; rest >= 10; rest /= 10)
+        room += 8 * PX;
+    for (int64_t decade = 1;; decade *= 10)
+        for (int i = 0; i < 3; i++) {
+            int64_t step = decade * FACTORS[i];
+            if (step >= chart->points || step * chart->width / chart->points >= room) return step;
+        }
+}
+
+/* Some room above what has to be seen: `usable` too where `most` is beyond `share`. */
+static int64_t ceiling_of(int64_t most, int64_t usable, int64_t share) {
+    if (most > share && usable > most) most = usable;
+    int64_t ceiling = most + most / (most < usable ? 8 : 20) + 1;
+    return ceiling < 2 * GRANULE ? 2 * GRANULE : ceiling;
+}
+
+/* The capacity is in the picture unless most of it is free: then the top is where the tensors
+ * end, so that they can be seen. */
+static void scale_bytes(Chart *chart) {
+    int64_t most = chart->peak > chart->highest ? chart->peak : chart->highest;
+    int64_t ceiling = ceiling_of(most, chart->usable, chart->usable / 2);
+    for (uint32_t i = 0; i < chart->nlanes; i++)
+        chart->lanes[i].ceiling = ceiling;
+    chart->pressure.ceiling = ceiling_of(most, chart->usable, chart->usable / 10);
+    chart->byte_step = step_of_bytes(ceiling, chart->lanes[0].height);
+}
+
+/* ---- lanes ---- */
+
+static bool quadrants_alike(const Chart *chart, int first, int second) {
+    for (size_t i = 0; i < chart->npieces; i++) {
+        uint8_t mask = chart->pieces[i].mask;
+        if ((mask >> first & 1) != (mask >> second & 1)) return false;
+    }
+    return true;
+}
+
+static void find_lanes(Chart *chart) {
+    chart->lanes[0].mask = 1;
+    chart->nlanes = 1;
+    for (int q = 1; q < QUADRANTS; q++) {
+        if (!quadrants_alike(chart, q - 1, q)) chart->lanes[chart->nlanes++].mask = 0;
+        chart->lanes[chart->nlanes - 1].mask |= (uint8_t)(1u << q);
+    }
+}
+
+/* Returns where the lanes end. */
+static int64_t stack_lanes(Chart *chart, int64_t y) {
+    static const int64_t HEIGHTS[3][QUADRANTS] = {
+        {400, 260, 200, 170}, {620, 400, 300, 250}, {900, 560, 400, 320}};
+    uint32_t count = chart->func->ntensors;
+    int size = (count > MANY_TENSORS) + (count > 2 * MANY_TENSORS);
+    int64_t height = HEIGHTS[size][chart->nlanes - 1] * PX;
+    for (uint32_t i = 0; i < chart->nlanes; i++) {
+        chart->lanes[i].top = y;
+        chart->lanes[i].height = height;
+        y += height + 10 * PX;
+    }
+    return y - 10 * PX;
+}
+
+/* ---- rows ---- */
+
+/* Opcodes are named where a point has room for a line of text. */
+static int64_t opcode_height(Chart *chart) {
+    if (chart->points == 0 || chart->width / chart->points < 13 * PX) return 0;
+    uint32_t longest = 0;
+    for (uint32_t p = 0; p < chart->points; p++) {
+        uint32_t columns = svg_columns(chart->func->insts[p].op);
+        if (columns > longest) longest = columns;
+    }
+    if (longest > MOST_OPCODE_COLUMNS) longest = MOST_OPCODE_COLUMNS;
+    chart->upright = column_length(longest + 1) > chart->width / chart->points;
+    return chart->upright ? column_length(longest) + 10 * PX : 18 * PX;
+}
+
+static uint32_t loop_depth(const Func *func) {
+    uint32_t deepest = 0;
+    for (uint32_t l = 0; l < func->nloops; l++)
+        if (func->loops[l].depth + 1 > deepest) deepest = func->loops[l].depth + 1;
+    return deepest < MOST_LOOP_ROWS ? deepest : MOST_LOOP_ROWS;
+}
+
+static void find_features(Chart *chart) {
+    for (uint32_t p = 0; p < chart->points; p++) {
+        const Inst *inst = &chart->func->insts[p];
+        chart->has.spill |= is_spill(inst);
+        chart->has.reload |= is_reload(inst);
+        chart->has.dma |= inst->kind == OP_LOAD || inst->kind == OP_SAVE;
+    }
+}
+
+static void lay_out(Chart *chart) {
+    chart->legend = 78 * PX;
+    int64_t y = chart->legend + (int64_t)draw_legend(chart, NULL) * 20 * PX;
+    chart->pressure.top = y + 8 * PX;
+    chart->pressure.height = 84 * PX;
+    y = stack_lanes(chart, chart->pressure.top + chart->pressure.height + 14 * PX);
+    chart->axis = y;
+    chart->opcodes = y + 20 * PX;
+    chart->opcodes_height = opcode_height(chart);
+    chart->dma = chart->opcodes + chart->opcodes_height + 6 * PX;
+    chart->loops = chart->dma + (chart->has.dma ? 40 * PX : 0);
+    chart->loop_rows = loop_depth(chart->func);
+    chart->height = chart->loops + (int64_t)chart->loop_rows * 24 * PX + 10 * PX;
+}
+
+/* ---- the whole ---- */
+
+static int64_t width_of(uint32_t points) {
+    if (points > MANY_POINTS) return WIDEST;
+    int64_t width = (int64_t)points * COMFORTABLE_POINT;
+    return width < NARROWEST ? NARROWEST : width > WIDE ? WIDE : width;
+}
+
+static void find_need(Chart *chart) {
+    Nodes nodes = renumber(chart->func, chart->item->live, NULL, chart->arena);
+    Pressure pressure = find_pressure(&nodes, chart->arena);
+    chart->need = pressure.need;
+    chart->peak = (int64_t)pressure.peak * GRANULE;
+}
+
+Chart chart_make(const Target *target, const JsonFunc *item, Arena *arena) {
+    Chart chart = {.arena = arena,
+                   .target = target,
+                   .item = item,
+                   .func = item->func,
+                   .points = item->func->ninsts,
+                   .usable = target_usable(target),
+                   .left = LEFT,
+                   .width = width_of(item->func->ninsts)};
+    chart.page = chart.left + chart.width + RIGHT;
+    if (chart.points > 0) find_need(&chart);
+    chart_pieces(&chart);
+    chart_gaps(&chart);
+    find_features(&chart);
+    find_lanes(&chart);
+    lay_out(&chart);
+    scale_bytes(&chart);
+    chart.point_step = chart.points ? step_of_points(&chart) : 1;
+    return chart;
+}

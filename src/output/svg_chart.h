@@ -1,0 +1,103 @@
+/* The drawing of one function: where everything lies, and the parts that draw it. Lengths are in
+ * hundredths of a pixel (output/svg_write.h); y grows downwards from the function's own top. */
+#ifndef OUTPUT_SVG_CHART_H
+#define OUTPUT_SVG_CHART_H
+
+#include "output/json.h"
+#include "output/svg_write.h"
+
+/* One rectangle of the picture: blocks [block, end_block) of a tensor over one interval. */
+typedef struct {
+    uint32_t tensor, block, end_block;
+    Interval live;
+    int64_t low, high; /* bytes */
+    uint8_t mask;      /* quadrants */
+    bool alone;        /* drawn by itself; else together with others that are small */
+} Piece;
+
+/* Quadrants that hold the same things at the same places all the time. */
+typedef struct {
+    uint8_t mask;
+    int64_t top, height;
+    int64_t ceiling; /* bytes at its top edge */
+} Lane;
+
+/* The time that an original spends in DRAM between two of its working copies. */
+typedef struct {
+    uint32_t before, after; /* tensors: the copies */
+} Gap;
+
+/* What the picture shows, for its legend and its rows. */
+typedef struct {
+    bool input, output, pinned, fixed, copy, gap, spill, reload, dma, crowd;
+} Features;
+
+typedef struct {
+    Arena *arena; /* of this function's drawing */
+    const Target *target;
+    const JsonFunc *item;
+    const Func *func;
+    uint32_t points;
+    const uint32_t *need;      /* [points] granules needed */
+    Str *original;             /* [ntensors] of a working copy: what it is a copy of; else empty */
+    Piece *pieces;             /* [npieces] by tensor, block, point */
+    size_t npieces, ntogether; /* ntogether: those that are not alone */
+    bool *shown;               /* [ntensors] some piece of it is drawn by itself */
+    Gap *gaps;                 /* [ngaps] both ends shown */
+    size_t ngaps;
+    int64_t usable, peak, highest; /* bytes */
+    int64_t byte_step, point_step; /* between ticks */
+    Lane lanes[QUADRANTS];         /* partition 0 uppermost */
+    uint32_t nlanes;
+    int64_t left, width; /* of the plot */
+    int64_t page;        /* width of the drawing */
+    Lane pressure;       /* where the curve is drawn */
+    int64_t legend, axis, opcodes, opcodes_height, dma, loops, height;
+    uint32_t loop_rows; /* nests drawn, outermost first */
+    bool upright;       /* opcodes stand upright */
+    bool families;      /* tensors whose names differ in their numbers only share a colour */
+    Features has;
+} Chart;
+
+/* Lays out the drawing of `item`. Everything lives in `arena`. */
+Chart chart_make(const Target *target, const JsonFunc *item, Arena *arena);
+
+/* x of the left edge of a point's column, of its middle, and y of a byte in a lane. */
+int64_t chart_x(const Chart *chart, uint32_t point);
+int64_t chart_middle(const Chart *chart, uint32_t point);
+int64_t lane_y(const Lane *lane, int64_t byte);
+
+/* Fills pieces, original, families and features: O(blocks + intervals), and O(n log n) of the
+ * pieces where they are too many to be drawn one by one. Requires points, width and usable. */
+void chart_pieces(Chart *chart);
+
+/* Fills gaps. Requires pieces. O(copies log copies). */
+void chart_gaps(Chart *chart);
+
+/* Rows of the legend; draws it where `out` is not NULL. */
+uint32_t draw_legend(const Chart *chart, Writer *out);
+
+void draw_heading(const Chart *chart, Writer *out);
+void draw_pressure(const Chart *chart, Writer *out);
+void draw_lanes(const Chart *chart, Writer *out);  /* frames and ticks */
+void draw_limits(const Chart *chart, Writer *out); /* capacity and high water, above the tensors */
+void draw_tensors(const Chart *chart, Writer *out);
+void draw_gaps(const Chart *chart, Writer *out); /* and, on the tensors, where DMAs meet them */
+void draw_axis(const Chart *chart, Writer *out);
+void draw_dmas(const Chart *chart, Writer *out);
+void draw_loops(const Chart *chart, Writer *out);
+
+/* The classes of fills, c0 to c11; a tensor's follows from its name, or its original's. */
+enum { COLOURS = 12 };
+uint32_t colour_of(const Chart *chart, uint32_t tensor);
+void write_style(Writer *out);
+
+/* Columns of the fixed-width font that fit in a length, and the length of columns. */
+uint32_t fitting_columns(int64_t length);
+int64_t column_length(uint32_t columns);
+
+/* True if an instruction was inserted by spilling: a store to DRAM, or a load back. */
+bool is_spill(const Inst *inst);
+bool is_reload(const Inst *inst);
+
+#endif

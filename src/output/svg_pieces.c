@@ -1,0 +1,223 @@
+#include <string.h>
+
+#include "output/svg_chart.h"
+#include "support/sort.h"
+
+enum {
+    MOST_ALONE = 20000,     /* rectangles drawn one by one in a function */
+    INVISIBLE = 3 * PX / 10 /* a gap that nobody sees */
+};
+
+/* ---- working copies ---- */
+
+/* NAME of `NAME_ReloadStoreN`, or the whole name. */
+static Str without_serial(Str name) {
+    static const char SUFFIX[] = "_ReloadStore";
+    enum { LENGTH = sizeof SUFFIX - 1 };
+    uint32_t end = name.length;
+    while (end > 0 && name.text[end - 1] >= '0' && name.text[end - 1] <= '9')
+        end--;
+    if (end == name.length || end <= LENGTH) return name;
+    if (memcmp(name.text + end - LENGTH, SUFFIX, LENGTH) != 0) return name;
+    return (Str){name.text, end - LENGTH};
+}
+
+/* What a tensor is a working copy of, or nothing. */
+static Str original_of(const Tensor *tensor) {
+    const Meta *of = meta_find(tensor->meta, "of");
+    Str name = without_serial(tensor->name);
+    bool copy = tensor->space == SPACE_SB && of && name.length < tensor->name.length;
+    return copy ? name : (Str){"", 0};
+}
+
+/* ---- colours ---- */
+
+/* The name without the numbers at its end: `qk` of `qk_12`. */
+static Str family_of(Str name) {
+    uint32_t end = name.length;
+    while (end > 0 && ((name.text[end - 1] >= '0' && name.text[end - 1] <= '9') ||
+                       name.text[end - 1] == '_' || name.text[end - 1] == '.'))
+        end--;
+    return (Str){name.text, end > 0 ? end : name.length};
+}
+
+static Str name_of(const Chart *chart, uint32_t id) {
+    return chart->original[id].length > 0 ? chart->original[id] : chart->func->tensors[id].name;
+}
+
+/* True if the names make several families: then the colours tell these apart, else all tensors. */
+static bool has_families(const Chart *chart) {
+    enum { FEWEST = 4 };
+    Arena scratch;
+    arena_init(&scratch);
+    StrMap families;
+    strmap_init(&families, &scratch);
+    for (uint32_t t = 0; t < chart->func->ntensors && families.count < FEWEST; t++)
+        if (chart->func->tensors[t].space == SPACE_SB)
+            strmap_add(&families, family_of(name_of(chart, t)), t);
+    bool enough = families.count >= FEWEST;
+    arena_free(&scratch);
+    return enough;
+}
+
+uint32_t colour_of(const Chart *chart, uint32_t tensor) {
+    Str name = name_of(chart, tensor);
+    return (uint32_t)(str_hash(chart->families ? family_of(name) : name) % COLOURS);
+}
+
+/* ---- rectangles ---- */
+
+typedef struct {
+    Chart *chart;
+    size_t capacity;
+    const Tensor *tensor;
+    uint32_t id;
+} Maker;
+
+static bool ranges_equal(LiveRange a, LiveRange b) {
+    if (a.count != b.count) return false;
+    return a.items == b.items || memcmp(a.items, b.items, a.count * sizeof *a.items) == 0;
+}
+
+/* True if block `next` lies right above `block`, for the same time, both so low that their border
+ * would be lost. */
+static bool blocks_merge(const Maker *maker, int64_t block, int64_t next) {
+    enum { LOW = 100 /* such blocks would fill a lane: each takes some pixels */ };
+    const Tensor *tensor = maker->tensor;
+    Place place = tensor->at[block], above = tensor->at[next];
+    int64_t between = above.byte - (place.byte + tensor->bytes);
+    if (above.partition != place.partition || between < 0 || between >= GRANULE) return false;
+    if (tensor->bytes > maker->chart->highest / LOW) return false;
+    const Live *live = maker->chart->item->live;
+    return ranges_equal(live_block(live, maker->id, block), live_block(live, maker->id, next));
+}
+
+/* The rectangles of blocks [block, end): one an interval, those merged that are hardly apart. */
+static void add_run(Maker *maker, int64_t block, int64_t end) {
+    Chart *chart = maker->chart;
+    const Tensor *tensor = maker->tensor;
+    LiveRange range = live_block(chart->item->live, maker->id, block);
+    Piece piece = {.tensor = maker->id,
+                   .block = (uint32_t)block,
+                   .end_block = (uint32_t)end,
+                   .low = tensor->at[block].byte,
+                   .high = tensor->at[end - 1].byte + tensor->bytes,
+                   .mask = tensor_rect(tensor, tensor->at[block]).mask,
+                   .alone = true};
+    for (uint32_t i = 0; i < range.count; i++) {
+        piece.live = range.items[i];
+        while (i + 1 < range.count &&
+               chart_x(chart, range.items[i + 1].first) - chart_x(chart, piece.live.last + 1) <
+                   INVISIBLE)
+            piece.live.last = range.items[++i].last;
+        PUSH(chart->arena, chart->pieces, chart->npieces, maker->capacity, piece);
+    }
+}
+
+static void find_highest(Chart *chart) {
+    for (uint32_t t = 0; t < chart->func->ntensors; t++) {
+        const Tensor *tensor = &chart->func->tensors[t];
+        if (tensor->space != SPACE_SB || !tensor->at) continue;
+        for (int64_t b = 0; b < tensor->blocks; b++) {
+            int64_t high = tensor->at[b].byte + tensor->bytes;
+            bool lives = live_block(chart->item->live, t, b).count > 0;
+            if (lives && high > chart->highest) chart->highest = high;
+        }
+    }
+}
+
+static void add_tensor(Maker *maker, uint32_t id) {
+    maker->id = id;
+    maker->tensor = &maker->chart->func->tensors[id];
+    if (maker->tensor->space != SPACE_SB || !maker->tensor->at) return;
+    for (int64_t block = 0, end; block < maker->tensor->blocks; block = end) {
+        for (end = block + 1; end < maker->tensor->blocks; end++)
+            if (!blocks_merge(maker, end - 1, end)) break;
+        add_run(maker, block, end);
+    }
+}
+
+/* ---- those too many ---- */
+
+/* Leaves only the largest to be drawn by themselves. */
+static void choose_alone(Chart *chart) {
+    if (chart->npieces <= MOST_ALONE) return;
+    Arena scratch;
+    arena_init(&scratch);
+    SortKey *keys = RAW_ARRAY(&scratch, SortKey, chart->npieces);
+    for (size_t i = 0; i < chart->npieces; i++) {
+        const Piece *piece = &chart->pieces[i];
+        uint64_t points = (uint64_t)piece->live.last - piece->live.first + 1;
+        keys[i] = (SortKey){points * (uint64_t)(piece->high - piece->low), (uint32_t)i};
+    }
+    sort_keys(keys, chart->npieces, &scratch);
+    chart->ntogether = chart->npieces - MOST_ALONE;
+    for (size_t i = 0; i < chart->ntogether; i++)
+        chart->pieces[keys[i].id].alone = false;
+    chart->has.crowd = true;
+    arena_free(&scratch);
+}
+
+static void note_features(Chart *chart) {
+    for (size_t i = 0; i < chart->npieces; i++) {
+        if (!chart->pieces[i].alone) continue;
+        uint32_t id = chart->pieces[i].tensor;
+        const Tensor *tensor = &chart->func->tensors[id];
+        chart->shown[id] = true;
+        chart->has.input |= tensor->input;
+        chart->has.output |= tensor->output;
+        chart->has.pinned |= tensor->pin;
+        chart->has.fixed |= tensor->fixed;
+        chart->has.copy |= chart->original[id].length > 0;
+    }
+}
+
+void chart_pieces(Chart *chart) {
+    uint32_t count = chart->func->ntensors;
+    Maker maker = {.chart = chart};
+    chart->original = NEW_ARRAY(chart->arena, Str, count);
+    chart->shown = NEW_ARRAY(chart->arena, bool, count);
+    find_highest(chart);
+    for (uint32_t t = 0; t < count; t++) {
+        chart->original[t] = original_of(&chart->func->tensors[t]);
+        add_tensor(&maker, t);
+    }
+    choose_alone(chart);
+    chart->families = has_families(chart);
+    note_features(chart);
+}
+
+/* ---- gaps ---- */
+
+/* The copies of all originals, those of one together in order of their first point. */
+static SortKey *copies_in_order(const Chart *chart, size_t *count, Arena *scratch) {
+    StrMap groups;
+    strmap_init(&groups, scratch);
+    SortKey *keys = RAW_ARRAY(scratch, SortKey, chart->func->ntensors);
+    *count = 0;
+    for (uint32_t t = 0; t < chart->func->ntensors; t++) {
+        LiveRange range = chart->item->live->whole[t];
+        if (!chart->shown[t] || chart->original[t].length == 0 || range.count == 0) continue;
+        uint64_t group = strmap_add(&groups, chart->original[t], t);
+        keys[(*count)++] = (SortKey){group << 32 | range.items[0].first, t};
+    }
+    sort_keys(keys, *count, scratch);
+    return keys;
+}
+
+void chart_gaps(Chart *chart) {
+    size_t count, capacity = 0;
+    Arena scratch;
+    arena_init(&scratch);
+    const SortKey *keys = copies_in_order(chart, &count, &scratch);
+    for (size_t i = 1; i < count; i++) {
+        uint32_t before = keys[i - 1].id, after = keys[i].id;
+        LiveRange range = chart->item->live->whole[before];
+        uint32_t last = range.items[range.count - 1].last, first = (uint32_t)keys[i].key;
+        if (keys[i].key >> 32 != keys[i - 1].key >> 32 || last >= first) continue;
+        if (chart_x(chart, first) - chart_x(chart, last + 1) < PX) continue;
+        PUSH(chart->arena, chart->gaps, chart->ngaps, capacity, ((Gap){before, after}));
+    }
+    chart->has.gap = chart->ngaps > 0;
+    arena_free(&scratch);
+}
