@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/split.h"
 #include "driver/demand.h"
 #include "driver/finish.h"
 #include "driver/fixed.h"
@@ -20,12 +21,13 @@
 
 /* Everything one allocation works on. */
 typedef struct {
-    const Func *func;
+    const Func *input;
+    const Func *func; /* the input with its webs apart; what is allocated */
     const Target *target;
     const Options *options;
     Arena *arena; /* of the function */
     DiagQueue *diags;
-    Str *names;    /* [ntensors] of the input */
+    Str *names;    /* [ntensors] the input's name of each tensor */
     uint32_t size; /* granules of the byte axis */
     Plan plan;
     Sources sources;
@@ -86,7 +88,7 @@ static void note_round(Job *job, const Round *round) {
 static void sum_up(Job *job) {
     Report *report = &job->result.report;
     const Func *func = job->current.func;
-    DmaSum before = sum_dmas(job->func, job->target), after = sum_dmas(func, job->target);
+    DmaSum before = sum_dmas(job->input, job->target), after = sum_dmas(func, job->target);
     report->instructions = job->func->ninsts;
     report->usable_bytes = target_usable(job->target);
     report->saves = after.saves - before.saves;
@@ -193,7 +195,8 @@ static bool colour_to_fixpoint(Job *job) {
         double rewritten = now();
         analyse_round(&job->current, &job->plan, job->target, &memory, &round);
         double analysed = now();
-        if (is_worth_colouring(job, &round)) colour_round(job->options, job->size, &memory, &round);
+        if (is_worth_colouring(job, &round))
+            colour_round(job->options, job->size, any_spilled(&job->plan), &memory, &round);
         note_round(job, &round);
         double coloured = now();
         if (round.placed) {
@@ -212,13 +215,17 @@ static bool colour_to_fixpoint(Job *job) {
     return false;
 }
 
+/* In the input's own names: its instructions are numbered alike. */
+static void tell_impossible(Job *job, uint32_t inst, bool proved) {
+    Live live = live_range(job->input, job->arena);
+    report_impossible(job->input, &live, job->target, inst, proved, job->diags);
+}
+
 static bool take_last_resort(Job *job) {
     LastResort outcome =
         last_resort(&job->plan, &job->sources, job->target, job->arena, &job->current);
     job->result.report.last_resort = true;
-    if (!outcome.placed)
-        report_impossible(job->func, &job->result.live, job->target, outcome.inst, outcome.proved,
-                          job->diags);
+    if (!outcome.placed) tell_impossible(job, outcome.inst, outcome.proved);
     return outcome.placed;
 }
 
@@ -248,9 +255,21 @@ static bool judge(Job *job) {
     double begin = now();
     VerifyOptions options = {.placed = job->options->emit != EMIT_SPILLED};
     bool good = !job->options->verify ||
-                verify(job->func, job->current.func, job->target, options, job->diags);
+                verify(job->input, job->current.func, job->target, options, job->diags);
     job->result.report.seconds.verify += now() - begin;
     return good;
+}
+
+/* Takes the webs of the input apart, if that is wanted. */
+static void split_input(Job *job) {
+    Split split = {.func = job->input};
+    if (job->options->split) split = split_webs(job->input, job->arena);
+    job->func = split.func;
+    job->result.report.split = split.added;
+    job->names = RAW_ARRAY(job->arena, Str, job->func->ntensors);
+    for (uint32_t t = 0; t < job->func->ntensors; t++)
+        job->names[t] = job->input->tensors[split.added ? split.parent[t] : t].name;
+    if (split.added) job->result.live = live_range(job->func, job->arena);
 }
 
 static AllocStatus run(Job *job) {
@@ -265,12 +284,13 @@ static AllocStatus run(Job *job) {
         sum_up(job);
         return judge(job) ? ALLOCATED : WRONG_INPUT;
     }
+    split_input(job);
     job->plan = plan_make(job->func, job->arena);
     job->sources = sources_make(&job->plan, job->arena);
     uint32_t bad = impossible_instruction(&job->plan, &job->result.live, job->size);
     job->result.report.seconds.analyse += now() - begin;
     if (bad != UINT32_MAX) {
-        report_impossible(job->func, &job->result.live, job->target, bad, true, job->diags);
+        tell_impossible(job, bad, true);
         return NOT_ALLOCATED;
     }
     job->relief = relief_make(job->func, &job->result.live, job->target, job->arena);
@@ -288,16 +308,14 @@ static AllocStatus run(Job *job) {
 
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags) {
-    Job job = {.func = func,
+    Job job = {.input = func,
+               .func = func,
                .target = target,
                .options = options,
                .arena = arena,
                .diags = diags,
                .size = (uint32_t)(target_usable(target) / GRANULE),
                .started = now()};
-    job.names = RAW_ARRAY(arena, Str, func->ntensors);
-    for (uint32_t t = 0; t < func->ntensors; t++)
-        job.names[t] = func->tensors[t].name;
     writer_to_memory(&job.log);
     job.result.func = func;
     job.result.status = run(&job);

@@ -2,6 +2,7 @@
 
 #include "colour/cost.h"
 #include "colour/pack.h"
+#include "colour/repair.h"
 
 /* A copy that serves one access and lives beside it cannot be cut any further. */
 static bool is_minimal(const Rewritten *rewritten, const Plan *plan, uint32_t tensor) {
@@ -74,17 +75,15 @@ static void take_places(Round *round, const PackItem *items, Arena *arena) {
     }
 }
 
-static const uint64_t SEARCH_STEPS = 20000000;
-
-/* Ten times the steps for each level above 2. */
-static uint64_t steps_at(int effort) {
-    uint64_t steps = SEARCH_STEPS;
-    for (int level = 2; level < effort && level < 9; level++)
-        steps *= 10;
-    return steps;
+/* Steps of the search: all of the effort's for the input itself, a part of them once something is
+ * spilled, when another round costs less than a longer search. */
+static uint64_t search_steps(const Options *options, bool spilled) {
+    enum { PART = 20 };
+    return pack_default_steps(options->effort) / (spilled ? PART : 1);
 }
 
-static void search_round(const Options *options, uint32_t size, Arena *arena, Round *round) {
+static void search_round(const Options *options, uint32_t size, bool spilled, Arena *arena,
+                         Round *round) {
     Arena scratch;
     arena_init(&scratch);
     size_t count = 0;
@@ -108,7 +107,7 @@ static void search_round(const Options *options, uint32_t size, Arena *arena, Ro
         }
     }
     uint64_t used;
-    PackOptions pack_options = {steps_at(options->effort), options->seed};
+    PackOptions pack_options = {search_steps(options, spilled), options->seed};
     if (pack(&problem, pack_options, &scratch, &used) == PACK_FOUND) {
         take_places(round, problem.items, arena);
         round->placed = true;
@@ -116,21 +115,33 @@ static void search_round(const Options *options, uint32_t size, Arena *arena, Ro
     arena_free(&scratch);
 }
 
-void colour_round(const Options *options, uint32_t size, Arena *arena, Round *round) {
+static const uint64_t REPAIR_STEPS = 50000000;
+
+/* Whether a placement leaves less out than the best so far. */
+static bool is_better(const Placement *placement, const Placement *best) {
+    if (!best->rects) return true;
+    if (placement->score != best->score) return placement->score < best->score;
+    return placement->nfailed < best->nfailed;
+}
+
+static void try_metric(const Options *options, int metric, const Axis *axis, Arena *arena,
+                       Round *round) {
+    NodeStack stack = simplify(&round->nodes, &round->graph, axis, metric, arena);
+    Placement placement = select_places(&round->nodes, &round->graph, axis, &stack, arena);
+    if (placement.nfailed > 0 && options->effort >= 1 && round->pressure.peak <= axis->size)
+        repair(&round->nodes, &round->graph, axis, REPAIR_STEPS, &placement, arena);
+    if (!is_better(&placement, &round->placement)) return;
+    round->stack = stack;
+    round->placement = placement;
+    round->placed = placement.nfailed == 0;
+}
+
+void colour_round(const Options *options, uint32_t size, bool spilled, Arena *arena, Round *round) {
     Axis axis = axis_make(size);
     round->graph = build(&round->nodes, arena);
-    int first = options->metric, metrics = options->effort >= 1 ? 3 : 1;
-    for (int i = 0; i < metrics && !round->placed; i++) {
-        NodeStack stack = simplify(&round->nodes, &round->graph, &axis, (first + i) % 3, arena);
-        Placement placement = select_places(&round->nodes, &round->graph, &axis, &stack, arena);
-        if (i == 0 || placement.score < round->placement.score ||
-            (placement.score == round->placement.score &&
-             placement.nfailed < round->placement.nfailed)) {
-            round->stack = stack;
-            round->placement = placement;
-        }
-        round->placed = placement.nfailed == 0;
-    }
-    if (!round->placed && options->effort >= 2 && round->pressure.peak <= size)
-        search_round(options, size, arena, round);
+    try_metric(options, options->metric, &axis, arena, round);
+    bool searchable = options->effort >= 2 && round->pressure.peak <= size;
+    if (!round->placed && searchable) search_round(options, size, spilled, arena, round);
+    for (int i = 1; i < 3 && options->effort >= 1 && !searchable && !round->placed; i++)
+        try_metric(options, (options->metric + i) % 3, &axis, arena, round);
 }

@@ -22,8 +22,9 @@ typedef struct {
 void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target, Arena *arena,
                    Round *round);
 
-/* Builds the graph and looks for places: simplify and select, and from effort 1 on with every
- * metric; from effort 2 on by the placement search where no point is over capacity. */
-void colour_round(const Options *options, uint32_t size, Arena *arena, Round *round);
+/* Builds the graph and looks for places: simplify and select, then from effort 1 on repair and the
+ * other metrics, from effort 2 on the placement search where no point is over capacity. `spilled`:
+ * this is not the input as it came. */
+void colour_round(const Options *options, uint32_t size, bool spilled, Arena *arena, Round *round);
 
 #endif
