@@ -43,6 +43,7 @@ typedef struct {
     Piece *pieces;             /* [npieces] by tensor, block, point */
     size_t npieces, ntogether; /* ntogether: those that are not alone */
     bool *shown;               /* [ntensors] some piece of it is drawn by itself */
+    uint8_t *colour;           /* [ntensors] of those shown: below COLOURS */
     Gap *gaps;                 /* [ngaps] both ends shown */
     size_t ngaps;
     int64_t usable, peak, highest; /* bytes */
@@ -55,7 +56,6 @@ typedef struct {
     int64_t legend, axis, opcodes, opcodes_height, dma, loops, height;
     uint32_t loop_rows; /* nests drawn, outermost first */
     bool upright;       /* opcodes stand upright */
-    bool families;      /* tensors whose names differ in their numbers only share a colour */
     Features has;
 } Chart;
 
@@ -67,7 +67,7 @@ int64_t chart_x(const Chart *chart, uint32_t point);
 int64_t chart_middle(const Chart *chart, uint32_t point);
 int64_t lane_y(const Lane *lane, int64_t byte);
 
-/* Fills pieces, original, families and features: O(blocks + intervals), and O(n log n) of the
+/* Fills pieces, original, shown, colour and features: O(blocks + intervals), and O(n log n) of the
  * pieces where they are too many to be drawn one by one. Requires points, width and usable. */
 void chart_pieces(Chart *chart);
 
@@ -87,9 +87,8 @@ void draw_axis(const Chart *chart, Writer *out);
 void draw_dmas(const Chart *chart, Writer *out);
 void draw_loops(const Chart *chart, Writer *out);
 
-/* The classes of fills, c0 to c11; a tensor's follows from its name, or its original's. */
+/* The classes of fills, c0 to c11. */
 enum { COLOURS = 12 };
-uint32_t colour_of(const Chart *chart, uint32_t tensor);
 void write_style(Writer *out);
 
 /* Columns of the fixed-width font that fit in a length, and the length of columns. */

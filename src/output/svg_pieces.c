@@ -47,22 +47,47 @@ static Str name_of(const Chart *chart, uint32_t id) {
 
 /* True if the names make several families: then the colours tell these apart, else all tensors. */
 static bool has_families(const Chart *chart) {
-    enum { FEWEST = 4 };
+    enum { FEWEST = 3 };
     Arena scratch;
     arena_init(&scratch);
     StrMap families;
     strmap_init(&families, &scratch);
     for (uint32_t t = 0; t < chart->func->ntensors && families.count < FEWEST; t++)
-        if (chart->func->tensors[t].space == SPACE_SB)
-            strmap_add(&families, family_of(name_of(chart, t)), t);
+        if (chart->shown[t]) strmap_add(&families, family_of(name_of(chart, t)), t);
     bool enough = families.count >= FEWEST;
     arena_free(&scratch);
     return enough;
 }
 
-uint32_t colour_of(const Chart *chart, uint32_t tensor) {
-    Str name = name_of(chart, tensor);
-    return (uint32_t)(str_hash(chart->families ? family_of(name) : name) % COLOURS);
+/* The colour of the name's hash, or the next that is free. When all are taken, all are free again.
+ */
+static uint8_t next_colour(Str name, uint32_t *taken) {
+    enum { STRIDE = 5 /* around the circle of hues, to one that looks different */ };
+    if (*taken == (1u << COLOURS) - 1) *taken = 0;
+    uint32_t colour = (uint32_t)(str_hash(name) % COLOURS);
+    while (*taken >> colour & 1)
+        colour = (colour + STRIDE) % COLOURS;
+    *taken |= 1u << colour;
+    return (uint8_t)colour;
+}
+
+/* A colour for each name, or each family of names, in order of declaration. */
+static void choose_colours(Chart *chart) {
+    Arena scratch;
+    arena_init(&scratch);
+    StrMap colours;
+    strmap_init(&colours, &scratch);
+    bool families = has_families(chart);
+    uint32_t taken = 0;
+    chart->colour = NEW_ARRAY(chart->arena, uint8_t, chart->func->ntensors);
+    for (uint32_t t = 0; t < chart->func->ntensors; t++) {
+        if (!chart->shown[t]) continue;
+        Str name = families ? family_of(name_of(chart, t)) : name_of(chart, t);
+        uint32_t colour = strmap_get(&colours, name);
+        if (colour == UINT32_MAX) colour = strmap_add(&colours, name, next_colour(name, &taken));
+        chart->colour[t] = (uint8_t)colour;
+    }
+    arena_free(&scratch);
 }
 
 /* ---- rectangles ---- */
@@ -183,8 +208,8 @@ void chart_pieces(Chart *chart) {
         add_tensor(&maker, t);
     }
     choose_alone(chart);
-    chart->families = has_families(chart);
     note_features(chart);
+    choose_colours(chart);
 }
 
 /* ---- gaps ---- */

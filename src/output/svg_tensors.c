@@ -208,9 +208,16 @@ static void draw_piece(const Chart *chart, const Piece *piece, Writer *out) {
     }
 }
 
+/* Every other one of a family, or of a tensor's blocks, has another shade. */
+static bool is_odd(Str name) {
+    char last = name.text[name.length - 1];
+    return last >= '0' && last <= '9' && (last - '0') % 2 == 1;
+}
+
 static void open_group(const Chart *chart, const Piece *piece, Writer *out) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
-    write_format(out, "<g class=\"t c%u", colour_of(chart, piece->tensor));
+    write_format(out, "<g class=\"t c%u", chart->colour[piece->tensor]);
+    if (is_odd(tensor->name) != (piece->block & 1)) write_text(out, " odd");
     if (chart->original[piece->tensor].length > 0) write_text(out, " copy");
     if (tensor->pin) write_text(out, " pin");
     write_text(out, "\">");
