@@ -9,7 +9,7 @@ enum {
     NARROWEST = 640 * PX,
     WIDE = 1200 * PX,
     WIDEST = 1800 * PX,
-    COMFORTABLE_POINT = 48 * PX, /* width of a point where there are few */
+    COMFORTABLE_POINT = 42 * PX, /* width of a point where there are few */
     MANY_POINTS = 2400,
     MANY_TENSORS = 200,
     MOST_LOOP_ROWS = 8,
@@ -83,7 +83,7 @@ static void scale_bytes(Chart *chart) {
     int64_t ceiling = ceiling_of(most, chart->usable, chart->usable / 2);
     for (uint32_t i = 0; i < chart->nlanes; i++)
         chart->lanes[i].ceiling = ceiling;
-    chart->pressure.ceiling = ceiling_of(most, chart->usable, chart->usable / 10);
+    chart->pressure.ceiling = ceiling_of(most, chart->usable, chart->usable / 4);
     chart->byte_step = step_of_bytes(ceiling, chart->lanes[0].height);
 }
 

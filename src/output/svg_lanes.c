@@ -16,7 +16,7 @@ static void draw_byte_ticks(const Chart *chart, const Lane *lane, Writer *out) {
         int64_t y = lane_y(lane, byte);
         svg_line(out, "grid", chart->left, y, chart->left + chart->width, y);
         svg_open_text(out, "axis", chart->left - MARGIN, y + 4 * PX, ANCHOR_END);
-        svg_bytes(out, byte);
+        svg_bytes(out, byte, chart->byte_step);
         svg_close_text(out);
     }
 }

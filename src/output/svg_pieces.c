@@ -4,7 +4,7 @@
 #include "support/sort.h"
 
 enum {
-    MOST_ALONE = 20000,     /* rectangles drawn one by one in a function */
+    MOST_ALONE = 12000,     /* rectangles drawn one by one in a function */
     INVISIBLE = 3 * PX / 10 /* a gap that nobody sees */
 };
 
@@ -41,22 +41,32 @@ static Str family_of(Str name) {
     return (Str){name.text, end > 0 ? end : name.length};
 }
 
+/* What stands for a tensor in its colour: a copy's or a split part's original is it. */
 static Str name_of(const Chart *chart, uint32_t id) {
-    return chart->original[id].length > 0 ? chart->original[id] : chart->func->tensors[id].name;
+    const Tensor *tensor = &chart->func->tensors[id];
+    const Meta *of = meta_find(tensor->meta, "of");
+    return of && of->kind == META_TEXT && of->text.length > 0 ? of->text : tensor->name;
 }
 
-/* True if the names make several families: then the colours tell these apart, else all tensors. */
+/* True if names make several families, none of nearly all tensors: then the colours tell families
+ * apart, else tensors. */
 static bool has_families(const Chart *chart) {
     enum { FEWEST = 3 };
     Arena scratch;
     arena_init(&scratch);
     StrMap families;
     strmap_init(&families, &scratch);
-    for (uint32_t t = 0; t < chart->func->ntensors && families.count < FEWEST; t++)
-        if (chart->shown[t]) strmap_add(&families, family_of(name_of(chart, t)), t);
-    bool enough = families.count >= FEWEST;
+    uint32_t *members = NEW_ARRAY(&scratch, uint32_t, chart->func->ntensors);
+    uint32_t most = 0, count = 0;
+    for (uint32_t t = 0; t < chart->func->ntensors; t++) {
+        if (!chart->shown[t]) continue;
+        uint32_t first = strmap_add(&families, family_of(name_of(chart, t)), t);
+        if (++members[first] > most) most = members[first];
+        count++;
+    }
+    bool several = families.count >= FEWEST && most < count - count / 5;
     arena_free(&scratch);
-    return enough;
+    return several;
 }
 
 /* The colour of the name's hash, or the next that is free. When all are taken, all are free again.

@@ -217,8 +217,9 @@ static bool is_odd(Str name) {
 static void open_group(const Chart *chart, const Piece *piece, Writer *out) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     write_format(out, "<g class=\"t c%u", chart->colour[piece->tensor]);
-    if (is_odd(tensor->name) != (piece->block & 1)) write_text(out, " odd");
-    if (chart->original[piece->tensor].length > 0) write_text(out, " copy");
+    bool copy = chart->original[piece->tensor].length > 0;
+    if ((!copy && is_odd(tensor->name)) != (piece->block & 1)) write_text(out, " odd");
+    if (copy) write_text(out, " copy");
     if (tensor->pin) write_text(out, " pin");
     write_text(out, "\">");
     write_tooltip(chart, piece, out);

@@ -162,10 +162,10 @@ void svg_count(Writer *out, int64_t number, const char *noun) {
     if (number != 1) write_char(out, 's');
 }
 
-void svg_bytes(Writer *out, int64_t bytes) {
+void svg_bytes(Writer *out, int64_t bytes, int64_t step) {
     static const char *const UNITS[] = {"B", "KiB", "MiB", "GiB"};
     int unit = 0;
-    while (unit < 3 && bytes > 0 && bytes % 1024 == 0) {
+    for (; unit < 3 && step >= 1024; step /= 1024) {
         bytes /= 1024;
         unit++;
     }

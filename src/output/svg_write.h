@@ -44,7 +44,7 @@ void svg_number(Writer *out, int64_t number);
 /* `1 reload`, `2 reloads`: the plural adds an s. */
 void svg_count(Writer *out, int64_t number, const char *noun);
 
-/* `28 KiB`, `512 B`: exact where it is a multiple. */
-void svg_bytes(Writer *out, int64_t bytes);
+/* A multiple of `step`, a power of two, in its unit: `28 KiB`, `1,536 B`. */
+void svg_bytes(Writer *out, int64_t bytes, int64_t step);
 
 #endif
