@@ -167,18 +167,24 @@ static LiveRange one_interval(Reside *pass, uint32_t first, uint32_t end) {
     return (LiveRange){interval, 1};
 }
 
-/* The points of a loop but those of the tensor's own accesses, where it must be anyway. */
-static LiveRange loop_points(Reside *pass, const Element *element) {
+/* The points of a loop where the tensor is live, but those of its own accesses, where it must be
+ * anyway. */
+static LiveRange loop_points(Reside *pass, uint32_t tensor, const Element *element) {
     const Loop *loop = &pass->func->loops[element->loop];
-    Interval *items =
-        RAW_ARRAY(&pass->scratch, Interval, (size_t)(element->end - element->first) + 1);
-    uint32_t count = 0, next = loop->first;
-    for (uint32_t a = element->first; a < element->end; a++) {
-        uint32_t point = pass->plan->accesses[a].inst;
-        if (point > next) items[count++] = (Interval){next, point - 1};
-        next = point + 1;
+    LiveRange range = pass->live->whole[tensor];
+    size_t most = (size_t)(element->end - element->first) + range.count;
+    Interval *items = RAW_ARRAY(&pass->scratch, Interval, most);
+    uint32_t count = 0, a = element->first;
+    for (uint32_t i = 0; i < range.count && range.items[i].first < loop->end; i++) {
+        uint32_t next = range.items[i].first > loop->first ? range.items[i].first : loop->first;
+        uint32_t end = range.items[i].last < loop->end ? range.items[i].last + 1 : loop->end;
+        for (; a < element->end && pass->plan->accesses[a].inst < end; a++) {
+            uint32_t point = pass->plan->accesses[a].inst;
+            if (point > next) items[count++] = (Interval){next, point - 1};
+            if (point >= next) next = point + 1;
+        }
+        if (next < end) items[count++] = (Interval){next, end - 1};
     }
-    if (next < loop->end) items[count++] = (Interval){next, loop->end - 1};
     return (LiveRange){items, count};
 }
 
@@ -230,7 +236,7 @@ static void add_loop(Reside *pass, uint32_t tensor, const Element *before, const
     uint32_t source = source_of(pass, tensor, element->first);
     int64_t load = cost_inside(pass, tensor, element) - load_credit(pass, tensor, source, before);
     PlanLoop *loop = plan_loop(pass->plan, tensor, element->loop);
-    add_item(pass, tensor, loop_points(pass, element), load,
+    add_item(pass, tensor, loop_points(pass, tensor, element), load,
              source == UINT32_MAX ? value : NEVER_STORED, false,
              (Decision){.tensor = tensor, .loop = loop});
 }
