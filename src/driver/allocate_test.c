@@ -1,0 +1,135 @@
+/* The whole of an allocation on random programs. */
+#include "driver/allocate.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "test/count.h"
+#include "test/random.h"
+#include "text/print.h"
+
+/* More than this many rounds are never needed on small programs. */
+enum { MOST_ROUNDS = 24 };
+
+typedef struct {
+    Report report;
+    AllocStatus status;
+    Str text; /* of the result where there is one, else of the messages */
+} Outcome;
+
+/* The program of a seed, with its target and levels as a seed gives them. */
+static Module *make_program(uint64_t seed, Arena *arena) {
+    RandomRoom room = seed % 4 == 0 ? ROOM_ANY : ROOM_SPILLING;
+    return random_module(arena, seed, (RandomShape){room, CODE_ANY, SIZE_ANY});
+}
+
+static Outcome run(const Func *func, const Target *target, int effort, Arena *arena) {
+    DiagQueue diags;
+    diag_init(&diags, arena);
+    Options options = options_default();
+    options.effort = effort;
+    options.verbose = true;
+    Allocation result = allocate(func, target, &options, arena, &diags);
+    Writer writer;
+    writer_to_memory(&writer);
+    if (result.status == ALLOCATED) print_func(result.func, &writer);
+    for (size_t i = 0; i < diags.count; i++)
+        write_str(&writer, diags.items[i].text);
+    write_str(&writer, result.log);
+    Str text = {arena_copy(arena, writer.buffer, writer.length), (uint32_t)writer.length};
+    writer_free(&writer);
+    return (Outcome){result.report, result.status, text};
+}
+
+/* At every effort: an answer within the rounds; a result that passed the referee. */
+static void rounds_are_bounded(void **state) {
+    (void)state;
+    uint32_t spilled = 0, last = 0, placed = 0;
+    for (uint64_t seed = 0; seed < test_count(); seed++) {
+        Arena arena;
+        arena_init(&arena);
+        Module *module = make_program(seed, &arena);
+        Outcome outcome = run(module->funcs, &module->target, (int)(seed % 3), &arena);
+        if (outcome.status == WRONG_RESULT)
+            fail_msg("seed %llu: %.*s", (unsigned long long)seed, (int)outcome.text.length,
+                     outcome.text.text);
+        assert_true(outcome.report.iterations <= MOST_ROUNDS);
+        placed += outcome.status == ALLOCATED;
+        spilled += outcome.status == ALLOCATED && outcome.report.spilled_tensors > 0;
+        last += outcome.status == ALLOCATED && outcome.report.last_resort;
+        arena_free(&arena);
+    }
+    assert_true(spilled > test_count() / 4);
+    if (last * 100 > placed)
+        fail_msg("%u of %u results are the last resort's: more than 1 %%", last, placed);
+}
+
+/* Enough room for spill-everywhere is enough. */
+static void what_spill_everywhere_can_run_is_allocated(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < test_count() / 2; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        Module *module = make_program(seed, &arena);
+        Target target = module->target;
+        int64_t enough = random_enough(module->funcs);
+        if (target_usable(&target) < enough) target.sb_bytes = enough + target.sb_reserved;
+        Outcome outcome = run(module->funcs, &target, (int)(seed % 3), &arena);
+        if (outcome.status != ALLOCATED)
+            fail_msg("seed %llu: %.*s", (unsigned long long)seed, (int)outcome.text.length,
+                     outcome.text.text);
+        arena_free(&arena);
+    }
+}
+
+/* Two functions, in either order and each alone: the same bytes. */
+static void functions_do_not_touch_each_other(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < test_count() / 5; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        int effort = (int)(seed % 3);
+        Module *one = make_program(2 * seed, &arena), *two = make_program(2 * seed + 1, &arena);
+        Outcome first = run(one->funcs, &one->target, effort, &arena);
+        Outcome second = run(two->funcs, &one->target, effort, &arena);
+        Outcome second_again = run(two->funcs, &one->target, effort, &arena);
+        Outcome first_again = run(one->funcs, &one->target, effort, &arena);
+        assert_int_equal(first.status, first_again.status);
+        assert_int_equal(second.status, second_again.status);
+        assert_true(str_equal(first.text, first_again.text));
+        assert_true(str_equal(second.text, second_again.text));
+        arena_free(&arena);
+    }
+}
+
+/* The same program made anew elsewhere in memory. */
+static void the_same_bytes_twice(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < test_count() / 5; seed++) {
+        Arena arenas[2];
+        Outcome outcomes[2];
+        for (int i = 0; i < 2; i++) {
+            arena_init(&arenas[i]);
+            if (i == 1) NEW_ARRAY(&arenas[i], char, 100000 + seed);
+            Module *module = make_program(seed, &arenas[i]);
+            outcomes[i] = run(module->funcs, &module->target, (int)(seed % 3), &arenas[i]);
+        }
+        assert_int_equal(outcomes[0].status, outcomes[1].status);
+        assert_true(str_equal(outcomes[0].text, outcomes[1].text));
+        arena_free(&arenas[0]);
+        arena_free(&arenas[1]);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(rounds_are_bounded),
+        cmocka_unit_test(what_spill_everywhere_can_run_is_allocated),
+        cmocka_unit_test(functions_do_not_touch_each_other),
+        cmocka_unit_test(the_same_bytes_twice),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
