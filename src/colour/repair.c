@@ -6,10 +6,13 @@
 #include "colour/fit.h"
 #include "support/sort.h"
 
+enum { MOST_MOVES = 60 };
+
 /* A neighbour in the way. */
 typedef struct {
     Rect rect;
     uint32_t node;
+    uint32_t reach; /* the highest granule that this one or any before it ends at */
 } Obstacle;
 
 typedef struct {
@@ -48,7 +51,7 @@ static void add_obstacle(Repair *pass, Rect rect, uint32_t node) {
         pass->taken = arena_grow(&pass->scratch, pass->taken, pass->room, larger, sizeof(Rect));
         pass->room = larger;
     }
-    pass->obstacles[pass->nobstacles++] = (Obstacle){rect, node};
+    pass->obstacles[pass->nobstacles++] = (Obstacle){rect, node, 0};
 }
 
 /* The placed neighbours of n, sorted by their first granule. */
@@ -79,6 +82,8 @@ static void gather(Repair *pass, uint32_t n) {
     for (uint32_t i = 0; i < pass->nobstacles; i++) {
         pass->obstacles[i] = copy[order[i].id];
         pass->taken[i] = pass->obstacles[i].rect;
+        uint32_t before = i > 0 ? pass->obstacles[i - 1].reach : 0;
+        pass->obstacles[i].reach = before > pass->taken[i].high ? before : pass->taken[i].high;
     }
     arena_free(&sorting);
 }
@@ -87,11 +92,25 @@ static bool meets(Rect a, Rect b) {
     return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
 }
 
-/* What it costs to put out all that a rectangle meets: heights, dearer each time that a node moved.
- */
+/* The first obstacle that can reach granule `low`: none before it ends above. */
+static uint32_t first_reaching(const Repair *pass, uint32_t low) {
+    uint32_t from = 0, end = pass->nobstacles;
+    while (from < end) {
+        uint32_t middle = from + (end - from) / 2;
+        if (pass->obstacles[middle].reach <= low)
+            from = middle + 1;
+        else
+            end = middle;
+    }
+    return from;
+}
+
+/* What it costs to put out all that a rectangle meets: heights, dearer each time that a node moved. */
 static double eviction_price(Repair *pass, Rect rect, double limit) {
     double price = 0;
-    for (uint32_t i = 0; i < pass->nobstacles && pass->obstacles[i].rect.low < rect.high; i++) {
+    for (uint32_t i = first_reaching(pass, rect.low);
+         i < pass->nobstacles && pass->obstacles[i].rect.low < rect.high; i++) {
+        pass->steps -= pass->steps > 0;
         if (!meets(pass->obstacles[i].rect, rect)) continue;
         const Node *other = &pass->nodes->items[pass->obstacles[i].node];
         if (other->fixed || other->blocks > 1) return INFINITY;
@@ -127,7 +146,7 @@ static bool cheapest_rect(Repair *pass, const Node *node, Rect *best) {
             }
         }
     }
-    uint64_t used = (uint64_t)bands.count * pass->nobstacles * 4;
+    uint64_t used = (uint64_t)bands.count * pass->nobstacles * 2;
     pass->steps = pass->steps > used ? pass->steps - used : 0;
     return !isinf(least);
 }
@@ -162,14 +181,22 @@ static bool can_repair(const Nodes *nodes, const Placement *placement, uint32_t 
     return true;
 }
 
+/* What waits still has no place. */
 static void take_over(Repair *pass, Placement *placement, Arena *arena) {
+    placement->nfailed = 0;
+    placement->score = 0;
     for (uint32_t n = 0; n < pass->nodes->count; n++) {
-        if (pass->nodes->items[n].blocks > 1 || pass->nodes->items[n].fixed) continue;
+        const Node *node = &pass->nodes->items[n];
+        if (node->blocks > 1 || node->fixed) continue;
+        if (!pass->rects[n].mask) {
+            placement->rects[n] = NULL;
+            placement->failed[placement->nfailed++] = n;
+            placement->score += node->cost;
+            continue;
+        }
         if (!placement->rects[n]) placement->rects[n] = NEW(arena, Rect);
         placement->rects[n][0] = pass->rects[n];
     }
-    placement->nfailed = 0;
-    placement->score = 0;
 }
 
 bool repair(const Nodes *nodes, const Graph *graph, const Axis *axis, uint64_t steps,
@@ -191,12 +218,15 @@ bool repair(const Nodes *nodes, const Graph *graph, const Axis *axis, uint64_t s
             pass.rects[n] = placement->rects[n][0];
     for (uint32_t i = 0; i < placement->nfailed; i++)
         push(&pass, placement->failed[i]);
-    bool going = true;
-    while (going && pass.waiting > 0 && pass.steps > 0)
-        going = settle(&pass, pop(&pass));
-    bool done = going && pass.waiting == 0;
-    if (done) take_over(&pass, placement, arena);
+    uint32_t failed = placement->nfailed, stuck = 0;
+    while (pass.waiting > stuck && pass.steps > 0) {
+        uint32_t n = pop(&pass);
+        bool give_up = pass.moves[n] > MOST_MOVES || !settle(&pass, n);
+        stuck = give_up ? stuck + 1 : 0;
+        if (give_up) push(&pass, n);
+    }
+    if (pass.waiting < failed) take_over(&pass, placement, arena);
     arena_free(&pass.scratch);
     arena_free(&own);
-    return done;
+    return placement->nfailed == 0;
 }

@@ -10,8 +10,10 @@
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
+#include "driver/refill.h"
 #include "driver/relieve.h"
 #include "driver/round.h"
+#include "driver/together.h"
 #include "spill/homes.h"
 #include "spill/lastresort.h"
 #include "spill/legalize.h"
@@ -29,6 +31,7 @@ typedef struct {
     DiagQueue *diags;
     Str *names;    /* [ntensors] the input's name of each tensor */
     uint32_t size; /* granules of the byte axis */
+    bool *apart;   /* [ninsts] copies whose ends were found not to fit in one place */
     Plan plan;
     Sources sources;
     Relief relief;
@@ -75,6 +78,9 @@ static void note_round(Job *job, const Round *round) {
         report->high_water_before = (int64_t)round->pressure.peak * GRANULE;
     }
     LOG(job, "  renumber locations: %u tensors", round->nodes.count);
+    LOG(job, "  find partners: %u accumulation group%s", round->groups,
+        round->groups == 1 ? "" : "s");
+    report->coalesced = round->coalesced;
     LOG(job, "  build interference graph: %" PRIu64 " edges",
         round->graph.first ? round->graph.edges : round->meetings);
     LOG(job, "  SB high-water mark = %" PRId64 " bytes", (int64_t)round->pressure.peak * GRANULE);
@@ -184,6 +190,63 @@ static bool is_worth_colouring(const Job *job, const Round *round) {
     return round->meetings <= LONGEST_GRAPH && (job->options->effort == 0 || stubborn);
 }
 
+/* Plans are changed in place; this is how one is kept to come back to. */
+typedef struct {
+    PlanAccess *accesses;
+    bool *spilled;
+} SavedPlan;
+
+static SavedPlan save_plan(const Plan *plan, Arena *arena) {
+    uint32_t naccesses = plan->first[plan->func->ntensors], ntensors = plan->func->ntensors;
+    SavedPlan saved = {RAW_ARRAY(arena, PlanAccess, naccesses), RAW_ARRAY(arena, bool, ntensors)};
+    memcpy(saved.accesses, plan->accesses, naccesses * sizeof(PlanAccess));
+    memcpy(saved.spilled, plan->spilled, ntensors * sizeof(bool));
+    return saved;
+}
+
+static void restore_plan(Plan *plan, const SavedPlan *saved) {
+    uint32_t ntensors = plan->func->ntensors;
+    memcpy(plan->accesses, saved->accesses, plan->first[ntensors] * sizeof(PlanAccess));
+    memcpy(plan->spilled, saved->spilled, ntensors * sizeof(bool));
+}
+
+/* The function as the refilled plan makes it, if it is right: no two places meet while both live,
+ * and it costs less. */
+static bool try_refilled(Job *job, const Refill *decided, Arena *memory) {
+    Rewritten before = job->current;
+    int64_t cycles = sum_dmas(before.func, job->target).cycles;
+    rewrite_current(job, job->arena);
+    Round round;
+    analyse_round(&job->current, &job->plan, job->target, memory, &round);
+    DiagQueue unheard;
+    diag_init(&unheard, memory);
+    bool good = refill_places(decided, &job->current, &round, memory) &&
+                sum_dmas(job->current.func, job->target).cycles < cycles;
+    if (good) {
+        set_places(job, &round);
+        keep_costs(job, &round);
+        good = check_fixed(job->current.func, &round.live, &unheard);
+    }
+    if (!good) job->current = before;
+    return good;
+}
+
+/* Takes back what cuts it can, now that everything has a place. */
+static void refill_cuts(Job *job, const Round *round) {
+    Arena memory;
+    arena_init(&memory);
+    SavedPlan saved = save_plan(&job->plan, &memory);
+    uint32_t joined;
+    Refill *decided =
+        refill(&job->plan, &job->current, round, job->target, job->size, &memory, &joined);
+    const double *costs = job->result.cost;
+    if (joined == 0 || !try_refilled(job, decided, &memory)) {
+        restore_plan(&job->plan, &saved);
+        job->result.cost = costs;
+    }
+    arena_free(&memory);
+}
+
 /* The seed's loop: colours, and while something has no place, spills more and tries again. */
 static bool colour_to_fixpoint(Job *job) {
     for (uint32_t count = 0; count < MOST_ROUNDS; count++) {
@@ -195,13 +258,18 @@ static bool colour_to_fixpoint(Job *job) {
         double rewritten = now();
         analyse_round(&job->current, &job->plan, job->target, &memory, &round);
         double analysed = now();
-        if (is_worth_colouring(job, &round))
+        bool together = job->options->coalesce &&
+                        colour_together(job->options, job->size, any_spilled(&job->plan),
+                                        &job->current, job->apart, &memory, &round);
+        if (!together && is_worth_colouring(job, &round))
             colour_round(job->options, job->size, any_spilled(&job->plan), &memory, &round);
         note_round(job, &round);
         double coloured = now();
         if (round.placed) {
             set_places(job, &round);
             keep_costs(job, &round);
+            if (job->options->effort >= 1 && job->options->reload_elim && any_spilled(&job->plan))
+                refill_cuts(job, &round);
         }
         bool more = !round.placed && relieve(&job->relief, &job->plan, &job->sources, &job->current,
                                              &round, job->options);
@@ -285,6 +353,7 @@ static AllocStatus run(Job *job) {
         return judge(job) ? ALLOCATED : WRONG_INPUT;
     }
     split_input(job);
+    job->apart = NEW_ARRAY(job->arena, bool, job->func->ninsts);
     job->plan = plan_make(job->func, job->arena);
     job->sources = sources_make(&job->plan, job->arena);
     uint32_t bad = impossible_instruction(&job->plan, &job->result.live, job->size);

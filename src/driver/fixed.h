@@ -7,7 +7,7 @@
 
 /* Queues an error for each sb tensor with places that overlaps another while both are live, and
  * returns true if there was none. The two ends of an `!elided` copy may meet at the copy.
- * O(intervals log intervals + intervals times the rectangles live at once). */
+ * O(intervals of all blocks, times their log). */
 bool check_fixed(const Func *func, const Live *live, DiagQueue *diags);
 
 #endif

@@ -5,33 +5,22 @@
 static const uint64_t CHOICE_STEPS = 30000000;
 
 Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena) {
-    return (Relief){.live = live,
-                    .target = target,
-                    .size = (uint32_t)(target_usable(target) / GRANULE),
-                    .candidate = NEW_ARRAY(arena, bool, func->ntensors),
-                    .tax = NEW_ARRAY(arena, uint32_t, func->ninsts),
-                    .taxed = NEW_ARRAY(arena, uint32_t, func->ninsts),
-                    .failures = NEW_ARRAY(arena, uint32_t, func->ntensors)};
+    return (Relief){
+        .live = live,
+        .target = target,
+        .size = (uint32_t)(target_usable(target) / GRANULE),
+        .candidate = NEW_ARRAY(arena, bool, func->ntensors),
+        .tax = NEW_ARRAY(arena, uint32_t, func->ninsts),
+        .taxed = NEW_ARRAY(arena, uint32_t, func->ninsts),
+    };
 }
 
-/* Points of the input at which a node of the current function is live: the instructions that were
- * there before. Adds `amount` granules of tax where the pressure is within `amount` of its highest.
- */
-static void tax_node(Relief *relief, const Rewritten *current, const Round *round, const Node *node,
-                     uint32_t amount) {
-    uint32_t most = 0;
-    for (uint32_t i = 0; i < node->range.count; i++)
-        for (uint32_t p = node->range.items[i].first; p <= node->range.items[i].last; p++)
-            if (round->pressure.need[p] > most) most = round->pressure.need[p];
+/* Holds room back at all points of the input where a node of the current function is live. */
+static void tax_node(Relief *relief, const Rewritten *current, const Node *node, uint32_t amount) {
     for (uint32_t i = 0; i < node->range.count; i++)
         for (uint32_t p = node->range.items[i].first; p <= node->range.items[i].last; p++) {
             uint32_t point = current->origin_inst[p];
-            if (point == INSERTED) continue;
-            /* Free room there must grow by the amount, whatever is free already. */
-            uint32_t need = round->pressure.need[p];
-            uint32_t slack = relief->size > need ? relief->size - need : 0;
-            uint32_t floor = need + amount >= most ? slack + amount : 0;
-            if (relief->tax[point] < floor) relief->tax[point] = floor;
+            if (point != INSERTED && relief->tax[point] < amount) relief->tax[point] = amount;
         }
 }
 
@@ -110,20 +99,32 @@ static void tax_overload(Relief *relief, const Rewritten *current, const Round *
     }
 }
 
+/* The part of the State Buffer that is held back where placement has failed so often. */
+static uint32_t held_back(const Relief *relief, uint32_t rounds) {
+    static const uint32_t percent[] = {0, 3, 6, 10, 15, 21, 30, 40};
+    enum { LAST = sizeof percent / sizeof *percent - 1 };
+    return (uint32_t)((uint64_t)relief->size * percent[rounds < LAST ? rounds : LAST] / 100) + 1;
+}
+
 static void learn(Relief *relief, const Rewritten *current, const Round *round,
                   const Options *options, const Plan *plan) {
     if (relief->rounds > 0) tax_overload(relief, current, round);
     if (!round->graph.first) return;
+    relief->placements++;
     for (uint32_t i = 0; i < round->placement.nfailed; i++) {
         const Node *node = &round->nodes.items[round->placement.failed[i]];
         uint32_t origin = current->origin[node->tensor];
-        uint32_t times = relief->failures[origin]++;
         if (options->effort == 0 && plan->spillable[origin] && !isinf(node->cost))
             relief->candidate[origin] = true;
-        uint32_t shift = times < 5 ? 5 - times : 0;
-        uint32_t amount = ((node->height * node->blocks) >> shift) + 1;
-        if (options->effort > 0 || times > 0) tax_node(relief, current, round, node, amount);
+        uint32_t peak = 0;
+        for (uint32_t k = 0; k < node->range.count; k++)
+            for (uint32_t p = node->range.items[k].first; p <= node->range.items[k].last; p++)
+                if (round->pressure.need[p] > peak) peak = round->pressure.need[p];
+        /* Nothing was over capacity: what is held back counts from what was needed. */
+        uint32_t slack = !relief->spilling && relief->size > peak ? relief->size - peak : 0;
+        tax_node(relief, current, node, slack + held_back(relief, relief->placements));
     }
+    relief->spilling = true;
 }
 
 bool relieve(Relief *relief, Plan *plan, const Sources *sources, const Rewritten *current,

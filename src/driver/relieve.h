@@ -9,12 +9,13 @@
 typedef struct {
     const Live *live; /* of the input */
     const Target *target;
-    uint32_t size;      /* granules of the byte axis */
-    bool *candidate;    /* [ntensors] may leave the chip, whole or in part */
-    uint32_t *tax;      /* [ninsts] granules held back where placement failed */
-    uint32_t *taxed;    /* [ninsts] 1 + the last round that taxed the point for overload */
-    uint32_t *failures; /* [ntensors] rounds in which the tensor, or a copy of it, found no place */
+    uint32_t size;   /* granules of the byte axis */
+    bool *candidate; /* [ntensors] may leave the chip, whole or in part */
+    uint32_t *tax;   /* [ninsts] granules held back where placement failed */
+    uint32_t *taxed; /* [ninsts] 1 + the last round that taxed the point for overload */
     uint32_t rounds;
+    uint32_t placements; /* rounds in which placement failed */
+    bool spilling;       /* something has been cut */
 } Relief;
 
 /* From this round on, cuts last and are made where a placement failed. */

@@ -3,6 +3,7 @@
 #include "colour/cost.h"
 #include "colour/pack.h"
 #include "colour/repair.h"
+#include "support/sort.h"
 
 /* A copy that serves one access and lives beside it cannot be cut any further. */
 static bool is_minimal(const Rewritten *rewritten, const Plan *plan, uint32_t tensor) {
@@ -78,9 +79,12 @@ static void take_places(Round *round, const PackItem *items, Arena *arena) {
 /* Steps of the search: all of the effort's for the input itself, a part of them once something is
  * spilled, when another round costs less than a longer search. */
 static uint64_t search_steps(const Options *options, bool spilled) {
-    enum { PART = 20 };
+    enum { PART = 100 };
     return pack_default_steps(options->effort) / (spilled ? PART : 1);
 }
+
+/* A search over so many nodes finds nothing that repair does not. */
+enum { MOST_SEARCHED = 4000 };
 
 static void search_round(const Options *options, uint32_t size, bool spilled, Arena *arena,
                          Round *round) {
@@ -115,7 +119,8 @@ static void search_round(const Options *options, uint32_t size, bool spilled, Ar
     arena_free(&scratch);
 }
 
-static const uint64_t REPAIR_STEPS = 50000000;
+/* Steps of repair for each edge of the graph, and beside that. */
+enum { REPAIR_PER_EDGE = 20, REPAIR_STEPS = 2000000 };
 
 /* Whether a placement leaves less out than the best so far. */
 static bool is_better(const Placement *placement, const Placement *best) {
@@ -124,14 +129,25 @@ static bool is_better(const Placement *placement, const Placement *best) {
     return placement->nfailed < best->nfailed;
 }
 
-static void try_metric(const Options *options, int metric, const Axis *axis, Arena *arena,
-                       Round *round) {
-    NodeStack stack = simplify(&round->nodes, &round->graph, axis, metric, arena);
+/* The highest nodes first: what a stack says little about packs best so. */
+static NodeStack by_height(const Nodes *nodes, Arena *arena) {
+    SortKey *order = RAW_ARRAY(arena, SortKey, nodes->count);
+    NodeStack stack = {.items = RAW_ARRAY(arena, uint32_t, nodes->count)};
+    for (uint32_t n = 0; n < nodes->count; n++)
+        order[n] = (SortKey){nodes->items[n].height, n};
+    sort_keys(order, nodes->count, arena);
+    for (uint32_t i = 0; i < nodes->count; i++)
+        if (!nodes->items[order[i].id].fixed) stack.items[stack.count++] = order[i].id;
+    return stack;
+}
+
+static void try_stack(const Options *options, NodeStack stack, const Axis *axis, Arena *arena,
+                      Round *round) {
     Placement placement = select_places(&round->nodes, &round->graph, axis, &stack, arena);
     if (placement.nfailed > 0 && options->effort >= 1 && round->pressure.peak <= axis->size)
-        repair(&round->nodes, &round->graph, axis, REPAIR_STEPS, &placement, arena);
+        repair(&round->nodes, &round->graph, axis,
+               REPAIR_STEPS + REPAIR_PER_EDGE * round->graph.edges, &placement, arena);
     if (!is_better(&placement, &round->placement)) return;
-    round->stack = stack;
     round->placement = placement;
     round->placed = placement.nfailed == 0;
 }
@@ -139,9 +155,15 @@ static void try_metric(const Options *options, int metric, const Axis *axis, Are
 void colour_round(const Options *options, uint32_t size, bool spilled, Arena *arena, Round *round) {
     Axis axis = axis_make(size);
     round->graph = build(&round->nodes, arena);
-    try_metric(options, options->metric, &axis, arena, round);
+    round->stack = simplify(&round->nodes, &round->graph, &axis, options->metric, arena);
+    try_stack(options, round->stack, &axis, arena, round);
+    if (!round->placed && options->effort >= 1)
+        try_stack(options, by_height(&round->nodes, arena), &axis, arena, round);
     bool searchable = options->effort >= 2 && round->pressure.peak <= size;
-    if (!round->placed && searchable) search_round(options, size, spilled, arena, round);
+    if (!round->placed && searchable && (!spilled || round->nodes.count <= MOST_SEARCHED))
+        search_round(options, size, spilled, arena, round);
     for (int i = 1; i < 3 && options->effort >= 1 && !searchable && !round->placed; i++)
-        try_metric(options, (options->metric + i) % 3, &axis, arena, round);
+        try_stack(options,
+                  simplify(&round->nodes, &round->graph, &axis, (options->metric + i) % 3, arena),
+                  &axis, arena, round);
 }

@@ -16,6 +16,8 @@ typedef struct {
     NodeStack stack;
     Placement placement; /* the best found */
     bool placed;
+    uint32_t groups;    /* accumulation groups among partners */
+    uint32_t coalesced; /* pairs of partners that share their place */
 } Round;
 
 /* Live ranges, nodes, costs and pressure of `rewritten`. O(accesses log accesses). */

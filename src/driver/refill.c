@@ -1,0 +1,368 @@
+#include "driver/refill.h"
+
+#include <string.h>
+
+#include "colour/fit.h"
+#include "support/sort.h"
+
+/* A node, or several joined into one; joined ones point to the first of them. */
+typedef struct {
+    uint32_t joined_to; /* itself where it stands for itself */
+    uint32_t next;      /* the next node joined to the same one, NO_NODE at the end */
+    uint32_t last;      /* the last of that list, kept by the first */
+    LiveRange range;
+    uint32_t *met; /* joined nodes that have grown into this one's range */
+    size_t nmet, met_capacity;
+} Joint;
+
+/* What tells a node of one rewrite from another: its tensor, and the first access of a copy. */
+typedef struct {
+    uint64_t identity;
+    const Rect *rects;
+    uint32_t blocks;
+} Placed;
+
+struct Refill {
+    Placed *placed; /* by identity */
+    uint32_t count;
+};
+
+typedef struct {
+    Plan *plan;
+    const Rewritten *current;
+    const Round *round;
+    const Target *target;
+    uint32_t size;
+    Arena *memory;
+    Joint *joints;  /* [nodes] */
+    uint32_t *seen; /* [nodes] stamp of the last look */
+    uint32_t stamp;
+    SortKey *starts; /* intervals by first point; id is the node */
+    size_t nstarts;
+    Rect *taken;
+    uint32_t ntaken;
+    Arena scratch;
+} Pass;
+
+/* A cut between two copies. */
+typedef struct {
+    uint32_t before, after; /* nodes */
+    uint32_t access;        /* the plan's access behind the cut */
+} Seam;
+
+static uint64_t identity_of(const Rewritten *rewritten, uint32_t tensor) {
+    uint64_t origin = (uint64_t)rewritten->origin[tensor] << 32;
+    return rewritten->role[tensor] == ROLE_COPY ? origin | (rewritten->first_access[tensor] + 1)
+                                                : origin;
+}
+
+static uint32_t root_of(const Pass *pass, uint32_t n) {
+    while (pass->joints[n].joined_to != n)
+        n = pass->joints[n].joined_to;
+    return n;
+}
+
+static uint32_t tensor_of(const Pass *pass, uint32_t n) {
+    return pass->round->nodes.items[n].tensor;
+}
+
+/* ---- seams ---- */
+
+/* Two copies of one block in one loop body, the second of which fetches what the first held. */
+static bool is_seam(const Pass *pass, uint32_t before, uint32_t after) {
+    const Rewritten *current = pass->current;
+    uint32_t a = tensor_of(pass, before), b = tensor_of(pass, after);
+    const PlanAccess *accesses = pass->plan->accesses;
+    if (current->origin[a] != current->origin[b] ||
+        current->end_access[a] != current->first_access[b] ||
+        pass->plan->func->tensors[current->origin[a]].blocks != 1)
+        return false;
+    uint32_t loop = accesses[current->first_access[a]].loop;
+    for (uint32_t i = current->first_access[a]; i < current->end_access[b]; i++)
+        if (accesses[i].loop != loop) return false;
+    const PlanAccess *first = &accesses[current->first_access[b]];
+    return first->reads;
+}
+
+/* Copies by tensor and access. */
+static SortKey *copies_in_order(Pass *pass, uint32_t *count) {
+    const Nodes *nodes = &pass->round->nodes;
+    SortKey *copies = RAW_ARRAY(pass->memory, SortKey, nodes->count);
+    *count = 0;
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (pass->current->role[nodes->items[n].tensor] == ROLE_COPY)
+            copies[(*count)++] = (SortKey){identity_of(pass->current, nodes->items[n].tensor), n};
+    sort_keys(copies, *count, pass->memory);
+    return copies;
+}
+
+static uint32_t gap_first(const Pass *pass, uint32_t before) {
+    LiveRange range = pass->joints[before].range;
+    return range.items[range.count - 1].last + 1;
+}
+
+/* Cycles saved for each granule and point that joining takes. */
+static double worth(const Pass *pass, const Seam *seam) {
+    const Node *node = &pass->round->nodes.items[seam->before];
+    const Tensor *tensor = &pass->current->func->tensors[node->tensor];
+    int64_t trips = loop_trips(pass->plan->func, pass->plan->accesses[seam->access].loop);
+    double saved =
+        (double)latency_dram(pass->target, tensor->partitions, tensor->bytes) * (double)trips;
+    double length =
+        pass->joints[seam->after].range.items[0].first - (double)gap_first(pass, seam->before) + 1;
+    return saved / (length * node->height);
+}
+
+static Seam *find_seams(Pass *pass, uint32_t *count) {
+    uint32_t ncopies;
+    SortKey *copies = copies_in_order(pass, &ncopies);
+    Seam *seams = RAW_ARRAY(pass->memory, Seam, ncopies);
+    SortKey *order = RAW_ARRAY(pass->memory, SortKey, ncopies);
+    *count = 0;
+    for (uint32_t i = 1; i < ncopies; i++) {
+        if (!is_seam(pass, copies[i - 1].id, copies[i].id)) continue;
+        Seam seam = {copies[i - 1].id, copies[i].id,
+                     pass->current->first_access[tensor_of(pass, copies[i].id)]};
+        double value = worth(pass, &seam) * 1e6;
+        uint64_t key = value < 1e18 ? (uint64_t)value : (uint64_t)1e18;
+        order[*count] = (SortKey){UINT64_MAX - key, *count};
+        seams[(*count)++] = seam;
+    }
+    sort_keys(order, *count, pass->memory);
+    Seam *sorted = RAW_ARRAY(pass->memory, Seam, *count);
+    for (uint32_t i = 0; i < *count; i++)
+        sorted[i] = seams[order[i].id];
+    return sorted;
+}
+
+/* ---- what is in the way ---- */
+
+static void meet(Pass *pass, uint32_t n, LiveRange range) {
+    uint32_t root = root_of(pass, n);
+    if (pass->seen[root] == pass->stamp) return;
+    pass->seen[root] = pass->stamp;
+    const Node *node = &pass->round->nodes.items[root];
+    if (!live_overlap(pass->joints[root].range, range)) return;
+    for (uint32_t b = 0; b < node->blocks; b++) {
+        if (node->block_ranges && !live_overlap(node->block_ranges[b], range)) continue;
+        pass->taken[pass->ntaken++] = pass->round->placement.rects[root][b];
+    }
+}
+
+/* The position in `starts` of the first interval that begins at `point` or later. */
+static size_t starts_from(const Pass *pass, uint32_t point) {
+    size_t low = 0, high = pass->nstarts;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (pass->starts[middle].key < point)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+/* Everything that may meet either half, or begins in the gap: once to count blocks, once to gather.
+ */
+static size_t most_met(const Pass *pass, const Seam *seam) {
+    const Graph *graph = &pass->round->graph;
+    size_t most = 0;
+    uint32_t ends[2] = {root_of(pass, seam->before), root_of(pass, seam->after)};
+    for (int e = 0; e < 2; e++)
+        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joints[n].next) {
+            for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
+                most += pass->round->nodes.items[graph->adjacent[i]].blocks;
+            most += pass->joints[n].nmet;
+        }
+    size_t from = starts_from(pass, gap_first(pass, ends[0]));
+    for (size_t i = from;
+         i < pass->nstarts && pass->starts[i].key < pass->joints[ends[1]].range.items[0].first; i++)
+        most += pass->round->nodes.items[pass->starts[i].id].blocks;
+    return most;
+}
+
+static void gather(Pass *pass, const Seam *seam, LiveRange range) {
+    const Graph *graph = &pass->round->graph;
+    uint32_t ends[2] = {root_of(pass, seam->before), root_of(pass, seam->after)};
+    pass->taken = RAW_ARRAY(&pass->scratch, Rect, most_met(pass, seam));
+    pass->ntaken = 0;
+    pass->stamp++;
+    pass->seen[ends[0]] = pass->seen[ends[1]] = pass->stamp;
+    for (int e = 0; e < 2; e++)
+        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joints[n].next) {
+            for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
+                meet(pass, graph->adjacent[i], range);
+            for (size_t i = 0; i < pass->joints[n].nmet; i++)
+                meet(pass, pass->joints[n].met[i], range);
+        }
+    for (size_t i = starts_from(pass, gap_first(pass, ends[0]));
+         i < pass->nstarts && pass->starts[i].key < pass->joints[ends[1]].range.items[0].first; i++)
+        meet(pass, pass->starts[i].id, range);
+}
+
+static bool is_free(const Pass *pass, Rect rect) {
+    for (uint32_t i = 0; i < pass->ntaken; i++)
+        if ((pass->taken[i].mask & rect.mask) && pass->taken[i].low < rect.high &&
+            rect.low < pass->taken[i].high)
+            return false;
+    return true;
+}
+
+/* A free place for both halves and the gap: where one of them stands, else the lowest. */
+static bool find_place(Pass *pass, uint32_t before, uint32_t after, Rect *rect) {
+    const Node *node = &pass->round->nodes.items[before];
+    *rect = pass->round->placement.rects[before][0];
+    if (is_free(pass, *rect)) return true;
+    *rect = pass->round->placement.rects[after][0];
+    if (is_free(pass, *rect)) return true;
+    SortKey *order = RAW_ARRAY(&pass->scratch, SortKey, pass->ntaken);
+    Rect *sorted = RAW_ARRAY(&pass->scratch, Rect, pass->ntaken);
+    for (uint32_t i = 0; i < pass->ntaken; i++)
+        order[i] = (SortKey){pass->taken[i].low, i};
+    sort_keys(order, pass->ntaken, &pass->scratch);
+    for (uint32_t i = 0; i < pass->ntaken; i++)
+        sorted[i] = pass->taken[order[i].id];
+    Fit fit;
+    if (!fit_lowest(sorted, pass->ntaken, node->class, node->height, node->align, pass->size, &fit))
+        return false;
+    *rect = (Rect){fit.offset, fit.offset + node->height, fit.band};
+    return true;
+}
+
+/* ---- joining ---- */
+
+/* The two ranges and what lies between them. */
+static LiveRange joined_range(LiveRange before, LiveRange after, Arena *arena) {
+    Interval *items = RAW_ARRAY(arena, Interval, (size_t)before.count + after.count);
+    memcpy(items, before.items, before.count * sizeof *items);
+    memcpy(items + before.count, after.items, after.count * sizeof *items);
+    items[before.count - 1].last = after.items[0].last;
+    memmove(items + before.count, items + before.count + 1, (after.count - 1) * sizeof *items);
+    return (LiveRange){items, before.count + after.count - 1};
+}
+
+static void join(Pass *pass, uint32_t before, uint32_t after, LiveRange range, Rect rect) {
+    Joint *first = &pass->joints[before], *second = &pass->joints[after];
+    for (size_t i = starts_from(pass, gap_first(pass, before));
+         i < pass->nstarts && pass->starts[i].key < second->range.items[0].first; i++) {
+        Joint *met = &pass->joints[pass->starts[i].id];
+        PUSH(pass->memory, met->met, met->nmet, met->met_capacity, before);
+    }
+    first->range = range;
+    second->joined_to = before;
+    pass->joints[first->last].next = after;
+    first->last = second->last;
+    pass->round->placement.rects[before][0] = rect;
+}
+
+static bool try_join(Pass *pass, const Seam *seam) {
+    uint32_t before = root_of(pass, seam->before), after = root_of(pass, seam->after);
+    LiveRange one = pass->joints[before].range, other = pass->joints[after].range;
+    if (one.items[one.count - 1].last >= other.items[0].first) return false;
+    LiveRange range = joined_range(one, other, pass->memory);
+    gather(pass, seam, range);
+    Rect rect;
+    bool found = find_place(pass, before, after, &rect);
+    if (found) {
+        join(pass, before, after, range, rect);
+        PlanAccess *access = &pass->plan->accesses[seam->access];
+        access->cut = access->lasting = false;
+    }
+    arena_reset(&pass->scratch);
+    return found;
+}
+
+/* ---- the whole ---- */
+
+static void index_starts(Pass *pass) {
+    const Nodes *nodes = &pass->round->nodes;
+    size_t total = 0;
+    for (uint32_t n = 0; n < nodes->count; n++)
+        total += nodes->items[n].range.count;
+    pass->starts = RAW_ARRAY(pass->memory, SortKey, total);
+    for (uint32_t n = 0; n < nodes->count; n++)
+        for (uint32_t i = 0; i < nodes->items[n].range.count; i++)
+            pass->starts[pass->nstarts++] = (SortKey){nodes->items[n].range.items[i].first, n};
+    sort_keys(pass->starts, pass->nstarts, pass->memory);
+}
+
+static Refill *note_places(const Pass *pass) {
+    const Nodes *nodes = &pass->round->nodes;
+    Refill *decided = NEW(pass->memory, Refill);
+    decided->placed = RAW_ARRAY(pass->memory, Placed, nodes->count);
+    SortKey *order = RAW_ARRAY(pass->memory, SortKey, nodes->count);
+    for (uint32_t n = 0; n < nodes->count; n++)
+        order[n] = (SortKey){identity_of(pass->current, nodes->items[n].tensor), n};
+    sort_keys(order, nodes->count, pass->memory);
+    for (uint32_t i = 0; i < nodes->count; i++) {
+        uint32_t n = order[i].id;
+        decided->placed[decided->count++] = (Placed){
+            order[i].key, pass->round->placement.rects[root_of(pass, n)], nodes->items[n].blocks};
+    }
+    return decided;
+}
+
+static void forget_spills(Plan *plan) {
+    for (uint32_t t = 0; t < plan->func->ntensors; t++) {
+        if (!plan->spilled[t]) continue;
+        bool any = false;
+        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++)
+            any |= plan->accesses[a].cut;
+        for (uint32_t l = plan->first_loop[t]; l < plan->first_loop[t + 1]; l++)
+            any |= plan->loops[l].cut;
+        plan->spilled[t] = any;
+    }
+}
+
+Refill *refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,
+               uint32_t size, Arena *memory, uint32_t *joined) {
+    Pass pass = {.plan = plan,
+                 .current = current,
+                 .round = round,
+                 .target = target,
+                 .size = size,
+                 .memory = memory,
+                 .joints = NEW_ARRAY(memory, Joint, round->nodes.count),
+                 .seen = NEW_ARRAY(memory, uint32_t, round->nodes.count)};
+    for (uint32_t n = 0; n < round->nodes.count; n++)
+        pass.joints[n] = (Joint){
+            .joined_to = n, .next = NO_NODE, .last = n, .range = round->nodes.items[n].range};
+    index_starts(&pass);
+    uint32_t count;
+    Seam *seams = find_seams(&pass, &count);
+    *joined = 0;
+    for (uint32_t i = 0; i < count; i++)
+        *joined += try_join(&pass, &seams[i]);
+    forget_spills(plan);
+    Refill *decided = note_places(&pass);
+    arena_free(&pass.scratch);
+    return decided;
+}
+
+/* The place of that identity; a tensor that is whole again is found by its first copy. */
+static const Placed *find_placed(const Refill *decided, uint64_t identity) {
+    uint32_t low = 0, high = decided->count;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2;
+        if (decided->placed[middle].identity < identity)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    bool found = low < decided->count && decided->placed[low].identity >> 32 == identity >> 32 &&
+                 (decided->placed[low].identity == identity || (uint32_t)identity == 0);
+    return found ? &decided->placed[low] : NULL;
+}
+
+bool refill_places(const Refill *decided, const Rewritten *rewritten, Round *round, Arena *arena) {
+    Nodes *nodes = &round->nodes;
+    round->placement = (Placement){.rects = NEW_ARRAY(arena, Rect *, nodes->count)};
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        const Placed *placed = find_placed(decided, identity_of(rewritten, nodes->items[n].tensor));
+        if (!placed || placed->blocks != nodes->items[n].blocks) return false;
+        round->placement.rects[n] = RAW_ARRAY(arena, Rect, placed->blocks);
+        memcpy(round->placement.rects[n], placed->rects, placed->blocks * sizeof(Rect));
+    }
+    round->placed = true;
+    return true;
+}
