@@ -11,9 +11,9 @@ typedef struct {
     const Func *func;
     StrMap names;   /* positions in `items` */
     Str *keys;      /* [count] */
-    Version *items; /* [count] */
+    Version *items; /* [count] some of them only for the loads of their parts */
     uint32_t count;
-    uint32_t *item_of; /* [ntensors] */
+    uint32_t *root_of; /* [ntensors] the item of the tensor that it was made of */
     DmaSum added;      /* by spilling; cycles and bytes */
 } Table;
 
@@ -29,22 +29,25 @@ static bool is_split_part(Str name, Str of) {
     return true;
 }
 
-/* The tensor that a home or working copy stands for; NULL for any other tensor. */
-static const Str *spilled_name(const Tensor *tensor) {
+/* The tensor of the input that this one was made of, or its own name. */
+static Str root_name(const Tensor *tensor) {
     const Meta *of = meta_find(tensor->meta, "of");
-    bool part = of && of->kind == META_TEXT && !is_split_part(tensor->name, of->text);
-    return part ? &of->text : NULL;
+    return of && of->kind == META_TEXT ? of->text : tensor->name;
+}
+
+static uint32_t add_item(Table *table, Str key) {
+    uint32_t item = strmap_add(&table->names, key, table->count);
+    if (item == table->count) table->keys[table->count++] = key;
+    return item;
 }
 
 static void add_tensor(Table *table, uint32_t id, Arena *arena) {
     const Tensor *tensor = &table->func->tensors[id];
-    const Str *of = spilled_name(tensor);
-    Str key = of ? *of : tensor->name;
-    uint32_t item = strmap_add(&table->names, key, table->count);
-    Version *version = &table->items[item];
-    if (item == table->count) table->keys[table->count++] = key;
-    table->item_of[id] = item;
-    if (!of) {
+    Str root = root_name(tensor);
+    bool own = str_equal(root, tensor->name) || is_split_part(tensor->name, root);
+    Version *version = &table->items[add_item(table, own ? tensor->name : root)];
+    table->root_of[id] = add_item(table, root);
+    if (own) {
         version->tensor = tensor;
         return;
     }
@@ -55,7 +58,7 @@ static void add_tensor(Table *table, uint32_t id, Arena *arena) {
 static void add_dma(Table *table, const Inst *inst, const Target *target) {
     bool save = inst->kind == OP_SAVE;
     const Operand *end = save ? inst_src(inst) : inst_dst(inst);
-    Version *version = &table->items[table->item_of[end->tensor]];
+    Version *version = &table->items[table->root_of[end->tensor]];
     DmaSum sum = sum_dma(table->func, inst, target);
     if (sum.saves + sum.reloads > 0) {
         table->added.cycles = saturating_add(table->added.cycles, sum.cycles);
@@ -73,9 +76,9 @@ static Table make_table(const Func *func, const Target *target, Arena *arena) {
     Table table = {.func = func};
     strmap_init(&table.names, arena);
     if (!func) return table;
-    table.keys = RAW_ARRAY(arena, Str, func->ntensors);
-    table.items = NEW_ARRAY(arena, Version, func->ntensors);
-    table.item_of = RAW_ARRAY(arena, uint32_t, func->ntensors);
+    table.keys = RAW_ARRAY(arena, Str, 2 * (size_t)func->ntensors);
+    table.items = NEW_ARRAY(arena, Version, 2 * (size_t)func->ntensors);
+    table.root_of = RAW_ARRAY(arena, uint32_t, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++)
         add_tensor(&table, t, arena);
     for (uint32_t i = 0; i < func->ninsts; i++)
@@ -87,6 +90,18 @@ static Table make_table(const Func *func, const Target *target, Arena *arena) {
 static const Version *find_version(const Table *table, Str name) {
     uint32_t item = strmap_get(&table->names, name);
     return item == UINT32_MAX ? NULL : &table->items[item];
+}
+
+static bool is_there(const Version *version) {
+    return version && (version->tensor || version_is_spilled(version));
+}
+
+/* What became of a tensor of the other file: itself, or the spilled tensor that it is a part of. */
+static const Version *find_counterpart(const Table *table, Str name, const Version *other) {
+    const Version *version = find_version(table, name);
+    if (is_there(version) || !other->tensor) return is_there(version) ? version : NULL;
+    const Version *root = find_version(table, root_name(other->tensor));
+    return root && version_is_spilled(root) ? root : NULL;
 }
 
 /* ---- what differs ---- */
@@ -181,17 +196,21 @@ static void compare_funcs(FuncChanges *changes, const Table tables[SIDES], Arena
         changes->dma_bytes[side] = tables[side].added.bytes;
     }
     for (uint32_t i = 0; i < tables[SIDE_OLD].count; i++) {
+        Str name = tables[SIDE_OLD].keys[i];
         const Version *old = &tables[SIDE_OLD].items[i];
-        const Version *new = find_version(&tables[SIDE_NEW], tables[SIDE_OLD].keys[i]);
-        compare_versions(changes, (Change){tables[SIDE_OLD].keys[i], {old, new}}, arena);
-        if (!new) continue;
-        subtract_needless(changes, SIDE_OLD, old, new);
-        subtract_needless(changes, SIDE_NEW, new, old);
+        const Version *new = find_version(&tables[SIDE_NEW], name);
+        if (new) subtract_needless(changes, SIDE_OLD, old, new);
+        if (new) subtract_needless(changes, SIDE_NEW, new, old);
+        if (!is_there(old)) continue;
+        new = find_counterpart(&tables[SIDE_NEW], name, old);
+        compare_versions(changes, (Change){name, {old, new}}, arena);
     }
     for (uint32_t i = 0; i < tables[SIDE_NEW].count; i++) {
-        Change change = {tables[SIDE_NEW].keys[i], {NULL, &tables[SIDE_NEW].items[i]}};
-        if (!find_version(&tables[SIDE_OLD], change.name))
-            push_change(changes, CHANGE_ADDED, change, arena);
+        Str name = tables[SIDE_NEW].keys[i];
+        const Version *new = &tables[SIDE_NEW].items[i];
+        if (!is_there(new) || is_there(find_version(&tables[SIDE_OLD], name))) continue;
+        const Version *old = find_counterpart(&tables[SIDE_OLD], name, new);
+        compare_versions(changes, (Change){name, {old, new}}, arena);
     }
 }
 
