@@ -16,6 +16,7 @@ typedef struct {
     LiveRange *block_ranges; /* [blocks], or NULL where all blocks are alike */
     const Rect *rects;       /* [blocks] where fixed */
     double cost;             /* cycles that spilling it costs; INFINITY: must not be spilled */
+    uint32_t partner;        /* 1 + the next node of its ring of partners; 0: it has none */
 } Node;
 
 enum { NO_NODE = UINT32_MAX };

@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "colour/overlap.h"
 #include "support/sort.h"
 
 /* Granules [low, high) with the quadrants that are free there. */
@@ -301,6 +302,30 @@ static void pop_node(Select *pass, uint32_t n) {
     arena_reset(&pass->scratch);
 }
 
+#ifndef NDEBUG
+/* Fixed nodes are as they came. */
+static bool both_fixed(void *context, const Stay *earlier, const Stay *later) {
+    const Nodes *nodes = context;
+    return nodes->items[earlier->owner].fixed && nodes->items[later->owner].fixed;
+}
+
+/* The seed's check of all pairs, as a sweep. */
+static bool nodes_are_apart(const Nodes *nodes, const Placement *placement, Arena *scratch) {
+    Nodes own = *nodes;
+    Stay *stays = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t n = 0; n < nodes->count; n++)
+        for (uint32_t b = 0; placement->rects[n] && b < nodes->items[n].blocks; b++) {
+            LiveRange range = node_block_range(&nodes->items[n], b);
+            for (uint32_t i = 0; i < range.count; i++) {
+                Stay stay = {range.items[i], placement->rects[n][b], n};
+                PUSH(scratch, stays, count, capacity, stay);
+            }
+        }
+    return stays_are_apart(stays, count, both_fixed, &own);
+}
+#endif
+
 Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis,
                         const NodeStack *stack, Arena *arena) {
     Placement placement = {.rects = NEW_ARRAY(arena, Rect *, nodes->count),
@@ -323,6 +348,7 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
         else
             pop_node(&pass, stack->items[i]);
     }
+    assert(nodes_are_apart(nodes, &placement, &pass.scratch));
     arena_free(&pass.scratch);
     return placement;
 }

@@ -108,6 +108,15 @@ static void drain(Simplify *pass) {
         remove_node(pass, pass->safe[--pass->nsafe]);
 }
 
+/* A node that must not be spilled, and its partners behind it, so that select places them one after
+ * another. */
+static void force_push(Simplify *pass, uint32_t n) {
+    remove_node(pass, n);
+    const Node *nodes = pass->nodes->items;
+    for (uint32_t m = nodes[n].partner; m != 0 && m - 1 != n; m = nodes[m - 1].partner)
+        if (pass->states[m - 1] == INFINITE) remove_node(pass, m - 1);
+}
+
 static void weigh(Simplify *pass, uint32_t n) {
     const Node *node = &pass->nodes->items[n];
     int64_t cap = own_capacity(pass->axis, node), relief = 0;
@@ -173,7 +182,7 @@ NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int
         drain(&pass);
     }
     for (uint32_t n = 0; n < nodes->count; n++)
-        if (pass.states[n] == INFINITE) remove_node(&pass, n);
+        if (pass.states[n] == INFINITE) force_push(&pass, n);
     drain(&pass);
     arena_free(&scratch);
     return pass.stack;

@@ -10,6 +10,7 @@ typedef struct {
     uint32_t size;
     bool spilled;
     const Rewritten *rewritten;
+    Handing handing;
     Partners partners;
     bool *apart; /* [ninsts of the input] */
     Axis axis;
@@ -44,9 +45,9 @@ static bool take_apart(const Together *together, const Merged *merged, const Pla
 }
 
 /* The places of the merged nodes become those of all their parts. */
-static void spread(const Together *together, const Merged *merged, const Round *view) {
+static void spread(const Together *together, const Merged *merged, Graph graph, const Round *view) {
     Round *round = together->round;
-    round->graph = view->graph;
+    round->graph = graph;
     round->stack = view->stack;
     round->placement = (Placement){.rects = RAW_ARRAY(together->arena, Rect *, round->nodes.count),
                                    .failed = NULL};
@@ -60,8 +61,8 @@ static void spread(const Together *together, const Merged *merged, const Round *
 static Merged try_together(const Together *together, const Graph *graph, const Options *options,
                            Round *view) {
     const Round *round = together->round;
-    Merged merged = coalesce(round->func, &round->nodes, &together->partners,
-                             gather_apart(together), graph, &together->axis, together->arena);
+    Merged merged = coalesce(&together->handing, &together->partners, gather_apart(together), graph,
+                             &together->axis, together->arena);
     *view = (Round){.func = round->func, .live = round->live, .nodes = merged.nodes};
     if (merged.merges == 0) return merged;
     view->pressure = find_pressure(&merged.nodes, together->arena);
@@ -78,7 +79,7 @@ static bool try_some(const Together *together) {
     for (int i = 0; i < MOST_TRIES; i++) {
         Round view;
         Merged merged = try_together(together, &graph, &options, &view);
-        if (view.placed) spread(together, &merged, &view);
+        if (view.placed) spread(together, &merged, graph, &view);
         if (view.placed || merged.merges == 0) return view.placed;
         if (!view.placement.rects || !take_apart(together, &merged, &view.placement)) return false;
     }
@@ -89,7 +90,8 @@ static bool try_some(const Together *together) {
 static bool try_all(const Together *together) {
     Round view;
     Merged merged = try_together(together, NULL, together->options, &view);
-    if (view.placed) spread(together, &merged, &view);
+    if (view.placed)
+        spread(together, &merged, build(&together->round->nodes, together->arena), &view);
     return view.placed;
 }
 
@@ -108,11 +110,12 @@ bool colour_together(const Options *options, uint32_t size, bool spilled,
                          .size = size,
                          .spilled = spilled,
                          .rewritten = rewritten,
-                         .partners = find_partners(round->func, &round->nodes, arena),
+                         .handing = find_handing(round->func, &round->nodes, arena),
                          .apart = apart,
                          .axis = axis_make(size),
                          .arena = arena,
                          .round = round};
+    together.partners = find_partners(&together.handing, arena);
     round->groups = together.partners.groups;
     if (together.partners.count == 0) return false;
     link_alone(&together);
