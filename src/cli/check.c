@@ -1,5 +1,6 @@
 #include "cli/check.h"
 
+#include "cli/progress.h"
 #include "verify/verify.h"
 
 static const Func *find_func(const Module *module, Str name) {
@@ -18,7 +19,7 @@ static void find_missing(const Module *original, Input *placed, const char *path
     }
 }
 
-static void verify_all(const Module *original, Input *placed) {
+static void verify_all(const Module *original, Input *placed, Progress *progress) {
     for (uint32_t i = 0; i < placed->module.nfuncs; i++) {
         const Func *result = &placed->module.funcs[i];
         const Func *from = find_func(original, result->name);
@@ -28,6 +29,7 @@ static void verify_all(const Module *original, Input *placed) {
         else
             diag_error(&placed->diags, result->span, "the original has no function '@%.*s'",
                        (int)result->name.length, result->name.text);
+        progress_step(progress);
     }
 }
 
@@ -42,7 +44,10 @@ ExitStatus run_check(const CommandLine *line, Arena *arena) {
         from = &original.module;
         find_missing(from, &placed, line->files[1]);
     }
-    verify_all(from, &placed);
+    Progress progress;
+    progress_begin(&progress, line, "checking", &placed.module);
+    verify_all(from, &placed, &progress);
+    progress_end(&progress);
     bool good = placed.diags.errors == 0;
     input_report(&placed, line);
     return good ? EXIT_DONE : EXIT_FAULT;

@@ -9,6 +9,7 @@ typedef struct {
     const Module *module;
     const Options *options;
     Job *jobs;
+    Progress *progress;
     atomic_uint next; /* the first function that nobody has taken */
 } Shared;
 
@@ -25,6 +26,7 @@ static void *work(void *argument) {
         unsigned taken = atomic_fetch_add(&shared->next, 1);
         if (taken >= shared->module->nfuncs) return NULL;
         run_job(shared, &shared->jobs[taken]);
+        progress_step(shared->progress);
     }
 }
 
@@ -39,8 +41,9 @@ static void work_together(Shared *shared, uint32_t threads, Arena *arena) {
         pthread_join(others[--started], NULL);
 }
 
-Job *jobs_run(const Module *module, const Options *options, int threads, Arena *arena) {
-    Shared shared = {.module = module, .options = options};
+Job *jobs_run(const Module *module, const Options *options, int threads, Progress *progress,
+              Arena *arena) {
+    Shared shared = {.module = module, .options = options, .progress = progress};
     shared.jobs = NEW_ARRAY(arena, Job, module->nfuncs);
     for (uint32_t i = 0; i < module->nfuncs; i++) {
         Job *job = &shared.jobs[i];

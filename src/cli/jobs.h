@@ -2,6 +2,7 @@
 #ifndef CLI_JOBS_H
 #define CLI_JOBS_H
 
+#include "cli/progress.h"
 #include "driver/allocate.h"
 
 /* One function. What its allocation made lives in `arena`. */
@@ -14,8 +15,10 @@ typedef struct {
 } Job;
 
 /* Allocates every function of `module` on `threads` threads. Results are in the order of the
- * functions and do not depend on `threads`. Free with jobs_free(). */
-Job *jobs_run(const Module *module, const Options *options, int threads, Arena *arena);
+ * functions and do not depend on `threads`. `progress` is told of each that is done. Free with
+ * jobs_free(). */
+Job *jobs_run(const Module *module, const Options *options, int threads, Progress *progress,
+              Arena *arena);
 
 void jobs_free(Job *jobs, uint32_t count);
 

@@ -88,7 +88,10 @@ static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *
 
 static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,
                                  Arena *arena) {
-    Job *jobs = jobs_run(&input->module, options, line->jobs, arena);
+    Progress progress;
+    progress_begin(&progress, line, "allocating", &input->module);
+    Job *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
+    progress_end(&progress);
     ExitStatus status = report_jobs(jobs, input, line);
     if (status == EXIT_DONE) {
         status = write_results(line, input, jobs, arena);

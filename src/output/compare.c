@@ -163,14 +163,19 @@ static void compare_parts(FuncChanges *changes, const TensorList *old, const Ten
     }
 }
 
+/* False for a part of a split tensor and what it became where the whole was spilled. */
+static bool is_same_item(const Version *old, const Version *new) {
+    return !old->tensor || !new->tensor || str_equal(old->tensor->name, new->tensor->name);
+}
+
 static void compare_versions(FuncChanges *changes, Change change, Arena *arena) {
     const Version *old = change.versions[SIDE_OLD], *new = change.versions[SIDE_NEW];
     if (!old || !new) {
         push_change(changes, old ? CHANGE_REMOVED : CHANGE_ADDED, change, arena);
         return;
     }
-    compare_tensors(changes, change, arena);
     bool was = version_is_spilled(old), is = version_is_spilled(new);
+    if (is_same_item(old, new)) compare_tensors(changes, change, arena);
     if (was != is) push_change(changes, is ? CHANGE_SPILLED : CHANGE_UNSPILLED, change, arena);
     if (!was || !is) return;
     compare_parts(changes, &old->homes, &new->homes, arena);
