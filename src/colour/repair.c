@@ -6,7 +6,8 @@
 #include "colour/fit.h"
 #include "support/sort.h"
 
-enum { MOST_MOVES = 60 };
+/* What leaving out a node that must not be spilled weighs: more than all others together. */
+static const double MUST_STAY = 1e15;
 
 /* A neighbour in the way. */
 typedef struct {
@@ -15,10 +16,19 @@ typedef struct {
     uint32_t reach; /* the highest granule that this one or any before it ends at */
 } Obstacle;
 
+/* A place that changed since the best state. */
+typedef struct {
+    uint32_t node;
+    Rect before;
+} Change;
+
 typedef struct {
     const Nodes *nodes;
     const Graph *graph;
     uint32_t size;
+    double left_out, least; /* cost of the nodes without a place now, and in the best state */
+    Change *changes;        /* since the best state; undone at the end */
+    size_t nchanges, change_capacity;
     Rect *rects;      /* [nodes] of single blocks; mask 0 where unplaced */
     Rect *const *all; /* [nodes] places of nodes with several blocks, which do not move */
     uint32_t *moves;  /* [nodes] how often each was put out */
@@ -41,6 +51,33 @@ static uint32_t pop(Repair *pass) {
     pass->head = (pass->head + 1) % pass->capacity;
     pass->waiting--;
     return n;
+}
+
+static double weight(const Repair *pass, uint32_t n) {
+    double cost = pass->nodes->items[n].cost;
+    return cost < MUST_STAY ? cost + 1 : MUST_STAY;
+}
+
+/* Every change of a place goes through here, so that the best state can be had back. */
+static void set_rect(Repair *pass, uint32_t n, Rect rect) {
+    Change change = {n, pass->rects[n]};
+    PUSH(&pass->scratch, pass->changes, pass->nchanges, pass->change_capacity, change);
+    if (!change.before.mask && rect.mask) pass->left_out -= weight(pass, n);
+    if (change.before.mask && !rect.mask) pass->left_out += weight(pass, n);
+    pass->rects[n] = rect;
+}
+
+static void note_best(Repair *pass) {
+    if (pass->left_out >= pass->least) return;
+    pass->least = pass->left_out;
+    pass->nchanges = 0;
+}
+
+static void go_back_to_best(Repair *pass) {
+    while (pass->nchanges > 0) {
+        Change change = pass->changes[--pass->nchanges];
+        pass->rects[change.node] = change.before;
+    }
 }
 
 static void add_obstacle(Repair *pass, Rect rect, uint32_t node) {
@@ -105,15 +142,17 @@ static uint32_t first_reaching(const Repair *pass, uint32_t low) {
     return from;
 }
 
-/* What it costs to put out all that a rectangle meets: heights, dearer each time that a node moved. */
-static double eviction_price(Repair *pass, Rect rect, double limit) {
+/* What it costs to put out all that a rectangle meets: heights, dearer each time that a node moved.
+ */
+static double eviction_price(Repair *pass, Rect rect, bool must_stay, double limit) {
     double price = 0;
     for (uint32_t i = first_reaching(pass, rect.low);
          i < pass->nobstacles && pass->obstacles[i].rect.low < rect.high; i++) {
         pass->steps -= pass->steps > 0;
         if (!meets(pass->obstacles[i].rect, rect)) continue;
         const Node *other = &pass->nodes->items[pass->obstacles[i].node];
-        if (other->fixed || other->blocks > 1) return INFINITY;
+        if (other->fixed || other->blocks > 1 || (isinf(other->cost) && !must_stay))
+            return INFINITY;
         price += (double)other->height * (1 + pass->moves[pass->obstacles[i].node]);
         if (price >= limit) return price;
     }
@@ -139,7 +178,7 @@ static bool cheapest_rect(Repair *pass, const Node *node, Rect *best) {
             }
             Rect rect = {low, low + node->height, bands.masks[b]};
             if (rect.high > pass->size) continue;
-            double price = eviction_price(pass, rect, least);
+            double price = eviction_price(pass, rect, isinf(node->cost), least);
             if (price < least) {
                 least = price;
                 *best = rect;
@@ -157,7 +196,7 @@ static bool settle(Repair *pass, uint32_t n) {
     Fit fit;
     if (fit_lowest(pass->taken, pass->nobstacles, node->class, node->height, node->align,
                    pass->size, &fit)) {
-        pass->rects[n] = (Rect){fit.offset, fit.offset + node->height, fit.band};
+        set_rect(pass, n, (Rect){fit.offset, fit.offset + node->height, fit.band});
         return true;
     }
     Rect rect;
@@ -165,11 +204,11 @@ static bool settle(Repair *pass, uint32_t n) {
     for (uint32_t i = 0; i < pass->nobstacles; i++) {
         if (!meets(pass->obstacles[i].rect, rect)) continue;
         uint32_t m = pass->obstacles[i].node;
-        pass->rects[m].mask = 0;
+        set_rect(pass, m, (Rect){0, 0, 0});
         pass->moves[m]++;
         push(pass, m);
     }
-    pass->rects[n] = rect;
+    set_rect(pass, n, rect);
     return true;
 }
 
@@ -216,16 +255,20 @@ bool repair(const Nodes *nodes, const Graph *graph, const Axis *axis, uint64_t s
     for (uint32_t n = 0; n < nodes->count; n++)
         if (placement->rects[n] && nodes->items[n].blocks == 1)
             pass.rects[n] = placement->rects[n][0];
-    for (uint32_t i = 0; i < placement->nfailed; i++)
+    for (uint32_t i = 0; i < placement->nfailed; i++) {
         push(&pass, placement->failed[i]);
-    uint32_t failed = placement->nfailed, stuck = 0;
-    while (pass.waiting > stuck && pass.steps > 0) {
-        uint32_t n = pop(&pass);
-        bool give_up = pass.moves[n] > MOST_MOVES || !settle(&pass, n);
-        stuck = give_up ? stuck + 1 : 0;
-        if (give_up) push(&pass, n);
+        pass.left_out += weight(&pass, placement->failed[i]);
     }
-    if (pass.waiting < failed) take_over(&pass, placement, arena);
+    double before = pass.least = pass.left_out;
+    for (uint32_t stuck = 0; pass.waiting > stuck && pass.steps > 0;) {
+        uint32_t n = pop(&pass);
+        bool settled = settle(&pass, n);
+        stuck = settled ? 0 : stuck + 1;
+        if (!settled) push(&pass, n);
+        note_best(&pass);
+    }
+    go_back_to_best(&pass);
+    if (pass.least < before) take_over(&pass, placement, arena);
     arena_free(&pass.scratch);
     arena_free(&own);
     return placement->nfailed == 0;

@@ -10,6 +10,7 @@
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
+#include "driver/levels.h"
 #include "driver/refill.h"
 #include "driver/relieve.h"
 #include "driver/round.h"
@@ -212,7 +213,7 @@ static void restore_plan(Plan *plan, const SavedPlan *saved) {
 
 /* The function as the refilled plan makes it, if it is right: no two places meet while both live,
  * and it costs less. */
-static bool try_refilled(Job *job, const Refill *decided, Arena *memory) {
+static bool try_refilled(Job *job, const Carry *decided, Arena *memory) {
     Rewritten before = job->current;
     int64_t cycles = sum_dmas(before.func, job->target).cycles;
     rewrite_current(job, job->arena);
@@ -220,8 +221,9 @@ static bool try_refilled(Job *job, const Refill *decided, Arena *memory) {
     analyse_round(&job->current, &job->plan, job->target, memory, &round);
     DiagQueue unheard;
     diag_init(&unheard, memory);
-    bool good = refill_places(decided, &job->current, &round, memory) &&
-                sum_dmas(job->current.func, job->target).cycles < cycles;
+    round.graph = build(&round.nodes, memory);
+    carry_places(decided, &job->current, &round, memory);
+    bool good = round.placed && sum_dmas(job->current.func, job->target).cycles < cycles;
     if (good) {
         set_places(job, &round);
         keep_costs(job, &round);
@@ -237,14 +239,40 @@ static void refill_cuts(Job *job, const Round *round) {
     arena_init(&memory);
     SavedPlan saved = save_plan(&job->plan, &memory);
     uint32_t joined;
-    Refill *decided =
+    Carry decided =
         refill(&job->plan, &job->current, round, job->target, job->size, &memory, &joined);
     const double *costs = job->result.cost;
-    if (joined == 0 || !try_refilled(job, decided, &memory)) {
+    if (joined == 0 || !try_refilled(job, &decided, &memory)) {
         restore_plan(&job->plan, &saved);
         job->result.cost = costs;
     }
     arena_free(&memory);
+}
+
+static void take_places(Job *job, const Round *round) {
+    set_places(job, round);
+    keep_costs(job, round);
+    bool refillable = job->options->effort >= 1 && job->options->reload_elim;
+    if (refillable && round->graph.first && any_spilled(&job->plan)) refill_cuts(job, round);
+}
+
+/* From effort 1 on: gaps compete at once, and places follow. Where that fails the plan is as
+ * before. */
+static bool spill_at_levels(Job *job, Arena *memory, Round *round) {
+    Round other = *round;
+    Levels levels = {.plan = &job->plan,
+                     .sources = &job->sources,
+                     .relief = &job->relief,
+                     .target = job->target,
+                     .options = job->options,
+                     .current = &job->current,
+                     .round = &other,
+                     .arena = job->arena,
+                     .memory = memory};
+    bool placed = spill_by_levels(&levels);
+    job->result.report.iterations += levels.rounds;
+    if (placed) take_places(job, &other);
+    return placed;
 }
 
 /* The seed's loop: colours, and while something has no place, spills more and tries again. */
@@ -265,19 +293,17 @@ static bool colour_to_fixpoint(Job *job) {
             colour_round(job->options, job->size, any_spilled(&job->plan), &memory, &round);
         note_round(job, &round);
         double coloured = now();
-        if (round.placed) {
-            set_places(job, &round);
-            keep_costs(job, &round);
-            if (job->options->effort >= 1 && job->options->reload_elim && any_spilled(&job->plan))
-                refill_cuts(job, &round);
-        }
-        bool more = !round.placed && relieve(&job->relief, &job->plan, &job->sources, &job->current,
-                                             &round, job->options);
+        if (round.placed) take_places(job, &round);
+        bool settled = round.placed;
+        if (!settled && count == 0 && job->options->effort >= 1)
+            settled = spill_at_levels(job, &memory, &round);
+        bool more = !settled && relieve(&job->relief, &job->plan, &job->sources, &job->current,
+                                        &round, job->options);
         job->result.report.seconds.spill += rewritten - begin + (now() - coloured);
         job->result.report.seconds.analyse += analysed - rewritten;
         job->result.report.seconds.colour += coloured - analysed;
         arena_free(&memory);
-        if (round.placed) return true;
+        if (settled) return true;
         if (!more || now() - job->started > job->options->time_limit) return false;
     }
     return false;

@@ -15,18 +15,6 @@ typedef struct {
     size_t nmet, met_capacity;
 } Joint;
 
-/* What tells a node of one rewrite from another: its tensor, and the first access of a copy. */
-typedef struct {
-    uint64_t identity;
-    const Rect *rects;
-    uint32_t blocks;
-} Placed;
-
-struct Refill {
-    Placed *placed; /* by identity */
-    uint32_t count;
-};
-
 typedef struct {
     Plan *plan;
     const Rewritten *current;
@@ -49,12 +37,6 @@ typedef struct {
     uint32_t before, after; /* nodes */
     uint32_t access;        /* the plan's access behind the cut */
 } Seam;
-
-static uint64_t identity_of(const Rewritten *rewritten, uint32_t tensor) {
-    uint64_t origin = (uint64_t)rewritten->origin[tensor] << 32;
-    return rewritten->role[tensor] == ROLE_COPY ? origin | (rewritten->first_access[tensor] + 1)
-                                                : origin;
-}
 
 static uint32_t root_of(const Pass *pass, uint32_t n) {
     while (pass->joints[n].joined_to != n)
@@ -91,7 +73,10 @@ static SortKey *copies_in_order(Pass *pass, uint32_t *count) {
     *count = 0;
     for (uint32_t n = 0; n < nodes->count; n++)
         if (pass->current->role[nodes->items[n].tensor] == ROLE_COPY)
-            copies[(*count)++] = (SortKey){identity_of(pass->current, nodes->items[n].tensor), n};
+            copies[(*count)++] =
+                (SortKey){(uint64_t)pass->current->origin[nodes->items[n].tensor] << 32 |
+                              pass->current->first_access[nodes->items[n].tensor],
+                          n};
     sort_keys(copies, *count, pass->memory);
     return copies;
 }
@@ -286,22 +271,6 @@ static void index_starts(Pass *pass) {
     sort_keys(pass->starts, pass->nstarts, pass->memory);
 }
 
-static Refill *note_places(const Pass *pass) {
-    const Nodes *nodes = &pass->round->nodes;
-    Refill *decided = NEW(pass->memory, Refill);
-    decided->placed = RAW_ARRAY(pass->memory, Placed, nodes->count);
-    SortKey *order = RAW_ARRAY(pass->memory, SortKey, nodes->count);
-    for (uint32_t n = 0; n < nodes->count; n++)
-        order[n] = (SortKey){identity_of(pass->current, nodes->items[n].tensor), n};
-    sort_keys(order, nodes->count, pass->memory);
-    for (uint32_t i = 0; i < nodes->count; i++) {
-        uint32_t n = order[i].id;
-        decided->placed[decided->count++] = (Placed){
-            order[i].key, pass->round->placement.rects[root_of(pass, n)], nodes->items[n].blocks};
-    }
-    return decided;
-}
-
 static void forget_spills(Plan *plan) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++) {
         if (!plan->spilled[t]) continue;
@@ -314,8 +283,8 @@ static void forget_spills(Plan *plan) {
     }
 }
 
-Refill *refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,
-               uint32_t size, Arena *memory, uint32_t *joined) {
+Carry refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,
+             uint32_t size, Arena *memory, uint32_t *joined) {
     Pass pass = {.plan = plan,
                  .current = current,
                  .round = round,
@@ -334,35 +303,9 @@ Refill *refill(Plan *plan, const Rewritten *current, const Round *round, const T
     for (uint32_t i = 0; i < count; i++)
         *joined += try_join(&pass, &seams[i]);
     forget_spills(plan);
-    Refill *decided = note_places(&pass);
+    uint32_t *roots = RAW_ARRAY(memory, uint32_t, round->nodes.count);
+    for (uint32_t n = 0; n < round->nodes.count; n++)
+        roots[n] = root_of(&pass, n);
     arena_free(&pass.scratch);
-    return decided;
-}
-
-/* The place of that identity; a tensor that is whole again is found by its first copy. */
-static const Placed *find_placed(const Refill *decided, uint64_t identity) {
-    uint32_t low = 0, high = decided->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (decided->placed[middle].identity < identity)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < decided->count && decided->placed[low].identity >> 32 == identity >> 32 &&
-                 (decided->placed[low].identity == identity || (uint32_t)identity == 0);
-    return found ? &decided->placed[low] : NULL;
-}
-
-bool refill_places(const Refill *decided, const Rewritten *rewritten, Round *round, Arena *arena) {
-    Nodes *nodes = &round->nodes;
-    round->placement = (Placement){.rects = NEW_ARRAY(arena, Rect *, nodes->count)};
-    for (uint32_t n = 0; n < nodes->count; n++) {
-        const Placed *placed = find_placed(decided, identity_of(rewritten, nodes->items[n].tensor));
-        if (!placed || placed->blocks != nodes->items[n].blocks) return false;
-        round->placement.rects[n] = RAW_ARRAY(arena, Rect, placed->blocks);
-        memcpy(round->placement.rects[n], placed->rects, placed->blocks * sizeof(Rect));
-    }
-    round->placed = true;
-    return true;
+    return carry_note(current, round, roots, memory);
 }

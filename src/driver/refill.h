@@ -2,19 +2,14 @@
 #ifndef DRIVER_REFILL_H
 #define DRIVER_REFILL_H
 
-#include "driver/round.h"
+#include "driver/carry.h"
 
-/* Requires a round that placed everything with a plan carried out. Looks, the dearest for its room
- * first, at each cut between two working copies of one block in the same loop body, and joins the
- * two where one place is free for both and for the gap between; the cut is taken out of the plan.
- * Returns how many went; refill_places() then gives everything its place in the function as
- * rewritten anew. O(cuts times the nodes that meet them). */
-typedef struct Refill Refill;
-Refill *refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,
-               uint32_t size, Arena *memory, uint32_t *joined);
-
-/* Sets round->placement for the rewritten function from what refill() decided. False where
- * something has no counterpart. O(nodes log nodes). */
-bool refill_places(const Refill *decided, const Rewritten *rewritten, Round *round, Arena *arena);
+/* Requires a round that placed everything with a plan carried out, and its graph. Looks, the
+ * dearest for its room first, at each cut between two working copies of one block in the same loop
+ * body, and joins the two where one place is free for both and for the gap between; the cut is
+ * taken out of the plan. Returns the places that everything is to have when the plan is carried out
+ * anew, and how many cuts went. O(cuts times the nodes that meet them). */
+Carry refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,
+             uint32_t size, Arena *memory, uint32_t *joined);
 
 #endif

@@ -2,8 +2,6 @@
 
 #include <math.h>
 
-static const uint64_t CHOICE_STEPS = 30000000;
-
 Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena) {
     return (Relief){
         .live = live,
@@ -72,8 +70,7 @@ static bool cut_neighbours(Plan *plan, const Rewritten *current, const Round *ro
     return any;
 }
 
-static bool cut_for_good(Relief *relief, Plan *plan, const Rewritten *current, const Round *round) {
-    (void)relief;
+bool cut_for_good(Plan *plan, const Rewritten *current, const Round *round) {
     bool any = false;
     for (uint32_t i = 0; i < round->placement.nfailed; i++) {
         uint32_t n = round->placement.failed[i];
@@ -81,6 +78,8 @@ static bool cut_for_good(Relief *relief, Plan *plan, const Rewritten *current, c
         bool cut = !isinf(node->cost) && cut_node(plan, current, node);
         any |= cut || cut_neighbours(plan, current, round, n) || cut_node(plan, current, node);
     }
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (plan->spilled[t]) plan_close(plan, t);
     return any;
 }
 
@@ -131,7 +130,7 @@ bool relieve(Relief *relief, Plan *plan, const Sources *sources, const Rewritten
              const Round *round, const Options *options) {
     learn(relief, current, round, options, plan);
     bool any = true;
-    if (relief->rounds++ >= PATIENT_ROUNDS) any = cut_for_good(relief, plan, current, round);
+    if (relief->rounds++ >= PATIENT_ROUNDS) any = cut_for_good(plan, current, round);
     if (!any) return false;
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (options->effort > 0 || plan->spilled[t]) relief->candidate[t] = plan->spillable[t];

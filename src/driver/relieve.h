@@ -19,7 +19,7 @@ typedef struct {
 } Relief;
 
 /* From this round on, cuts last and are made where a placement failed. */
-enum { PATIENT_ROUNDS = 6 };
+enum { PATIENT_ROUNDS = 6, CHOICE_STEPS = 30000000 /* budget of a choice of gaps */ };
 
 Relief relief_make(const Func *func, const Live *live, const Target *target, Arena *arena);
 
@@ -30,5 +30,9 @@ Relief relief_make(const Func *func, const Live *live, const Target *target, Are
  * end. Returns false where nothing is left to cut. */
 bool relieve(Relief *relief, Plan *plan, const Sources *sources, const Rewritten *current,
              const Round *round, const Options *options);
+
+/* Cuts for good what the failed nodes of a round stand for; of one that cannot go, the neighbours
+ * that can. Leaves a closed plan. Returns false where nothing is left to cut. */
+bool cut_for_good(Plan *plan, const Rewritten *current, const Round *round);
 
 #endif

@@ -84,7 +84,7 @@ static uint64_t search_steps(const Options *options, bool spilled) {
 }
 
 /* A search over so many nodes finds nothing that repair does not. */
-enum { MOST_SEARCHED = 4000 };
+enum { MOST_SEARCHED = 4000, FEW_FAILED = 8 };
 
 static void search_round(const Options *options, uint32_t size, bool spilled, Arena *arena,
                          Round *round) {
@@ -120,7 +120,7 @@ static void search_round(const Options *options, uint32_t size, bool spilled, Ar
 }
 
 /* Steps of repair for each edge of the graph, and beside that. */
-enum { REPAIR_PER_EDGE = 20, REPAIR_STEPS = 2000000 };
+enum { REPAIR_PER_EDGE = 10, REPAIR_STEPS = 4000000 };
 
 /* Whether a placement leaves less out than the best so far. */
 static bool is_better(const Placement *placement, const Placement *best) {
@@ -152,17 +152,31 @@ static void try_stack(const Options *options, NodeStack stack, const Axis *axis,
     round->placed = placement.nfailed == 0;
 }
 
+/* Once something is spilled nearly every node is hard to place, and a stack says little: large
+ * functions are placed by height alone. */
+static void colour_spilled(const Options *options, const Axis *axis, Arena *arena, Round *round) {
+    round->stack = simplify(&round->nodes, &round->graph, axis, options->metric, arena);
+    if (round->nodes.count <= MOST_SEARCHED) try_stack(options, round->stack, axis, arena, round);
+    if (!round->placed) try_stack(options, by_height(&round->nodes, arena), axis, arena, round);
+    bool nearly = round->placement.nfailed <= FEW_FAILED && round->nodes.count <= MOST_SEARCHED;
+    if (!round->placed && options->effort >= 2 && nearly && round->pressure.peak <= axis->size)
+        search_round(options, axis->size, true, arena, round);
+}
+
 void colour_round(const Options *options, uint32_t size, bool spilled, Arena *arena, Round *round) {
     Axis axis = axis_make(size);
     round->graph = build(&round->nodes, arena);
+    if (spilled && options->effort >= 1) {
+        colour_spilled(options, &axis, arena, round);
+        return;
+    }
     round->stack = simplify(&round->nodes, &round->graph, &axis, options->metric, arena);
     try_stack(options, round->stack, &axis, arena, round);
     if (!round->placed && options->effort >= 1)
         try_stack(options, by_height(&round->nodes, arena), &axis, arena, round);
-    bool searchable = options->effort >= 2 && round->pressure.peak <= size;
-    if (!round->placed && searchable && (!spilled || round->nodes.count <= MOST_SEARCHED))
+    if (!round->placed && options->effort >= 2 && round->pressure.peak <= size)
         search_round(options, size, spilled, arena, round);
-    for (int i = 1; i < 3 && options->effort >= 1 && !searchable && !round->placed; i++)
+    for (int i = 1; i < 3 && options->effort >= 1 && !round->placed; i++)
         try_stack(options,
                   simplify(&round->nodes, &round->graph, &axis, (options->metric + i) % 3, arena),
                   &axis, arena, round);
