@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "analysis/partners.h"
 #include "analysis/split.h"
 #include "driver/demand.h"
 #include "driver/finish.h"
@@ -319,7 +320,9 @@ static bool take_last_resort(Job *job) {
     LastResort outcome =
         last_resort(&job->plan, &job->sources, job->target, job->arena, &job->current);
     job->result.report.last_resort = true;
-    if (!outcome.placed) tell_impossible(job, outcome.inst, outcome.proved);
+    bool shared = !outcome.placed && outcome.inst != ENTRY &&
+                  copy_is_elidable(job->func, &job->func->insts[outcome.inst]);
+    if (!outcome.placed) tell_impossible(job, outcome.inst, outcome.proved && !shared);
     return outcome.placed;
 }
 

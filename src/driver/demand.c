@@ -1,6 +1,7 @@
 #include "driver/demand.h"
 
 #include "analysis/interfere.h"
+#include "analysis/partners.h"
 
 /* Blocks that the access surely names. */
 static int64_t blocks_named(const Func *func, uint32_t tensor, uint32_t point) {
@@ -13,6 +14,15 @@ static int64_t blocks_named(const Func *func, uint32_t tensor, uint32_t point) {
         if (named > most) most = named;
     }
     return most;
+}
+
+/* True if the instruction copies the tensor, and the other end may be the same place: one of the two
+ * then counts for both. */
+static bool is_shared(const Plan *plan, uint32_t tensor, uint32_t point) {
+    const Inst *inst = &plan->func->insts[point];
+    if (!copy_is_elidable(plan->func, inst)) return false;
+    bool stays = !plan->spillable[inst_src(inst)->tensor];
+    return tensor == (stays ? inst_dst(inst) : inst_src(inst))->tensor;
 }
 
 static Node demand_node(const Tensor *tensor, uint32_t id, uint32_t blocks, LiveRange range) {
@@ -40,7 +50,7 @@ uint32_t impossible_instruction(const Plan *plan, const Live *live, uint32_t siz
         }
         for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
             uint32_t point = plan->accesses[a].inst;
-            if (point == ENTRY) continue;
+            if (point == ENTRY || is_shared(plan, t, point)) continue;
             points[a] = (Interval){point, point};
             int64_t blocks = blocks_named(func, t, point);
             nodes.items[nodes.count++] =
