@@ -67,11 +67,17 @@ check: all sanitised
 bench: all tests
 	scripts/bench $(BUILD)
 
+SHARE = $(DESTDIR)$(PREFIX)/share
 install: all
-	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man5
-	install -m 755 $(BUILD)/sballoc $(DESTDIR)$(PREFIX)/bin/sballoc
-	install -m 644 man/sballoc.1 $(DESTDIR)$(PREFIX)/share/man/man1/
-	install -m 644 man/lf.5 $(DESTDIR)$(PREFIX)/share/man/man5/
+	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/sballoc scripts/sballoc-batch
+	install -D -m 644 -t $(SHARE)/man/man1 man/sballoc.1
+	install -D -m 644 -t $(SHARE)/man/man5 man/lf.5
+	install -D -m 644 -t $(SHARE)/vim/vimfiles/syntax scripts/vim/syntax/lf.vim
+	install -D -m 644 -t $(SHARE)/vim/vimfiles/ftdetect scripts/vim/ftdetect/lf.vim
+	install -D -t $(SHARE)/sballoc scripts/pre-commit
+	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions
+	$(BUILD)/sballoc --completion=bash > $(SHARE)/bash-completion/completions/sballoc
+	$(BUILD)/sballoc --completion=zsh > $(SHARE)/zsh/site-functions/_sballoc
 
 clean:
 	rm -rf $(BUILD)

@@ -58,6 +58,15 @@ static bool argument_is_file(const OptionRow *row) {
     return row->argument && strcmp(row->argument, "FILE") == 0;
 }
 
+static void write_target_names(Writer *out) {
+    uint32_t count;
+    const Str *names = target_names(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        if (i > 0) write_char(out, ' ');
+        write_str(out, names[i]);
+    }
+}
+
 /* In bash, `--option=value` comes as three words. */
 static void write_bash(Writer *out) {
     write_text(out, "# bash completion for sballoc; made by `sballoc --completion=bash`.\n"
@@ -81,12 +90,7 @@ static void write_bash(Writer *out) {
                      row->choices);
     }
     write_text(out, "    --target)\n        COMPREPLY=($(compgen -W \"");
-    uint32_t count;
-    const Str *names = target_names(&count);
-    for (uint32_t i = 0; i < count; i++) {
-        if (i > 0) write_char(out, ' ');
-        write_str(out, names[i]);
-    }
+    write_target_names(out);
     write_text(out, "\" -- \"$word\"))\n        return ;;\n    esac\n"
                     "    if [[ $word == -* ]]; then\n"
                     "        COMPREPLY=($(compgen -W \"");
@@ -111,6 +115,11 @@ static void write_zsh_argument(const OptionRow *row, Writer *out) {
     if (!row->argument) return;
     write_format(out, "%s:%s:", row->kind == STORE_OPTIONAL_TEXT ? ":" : "", row->argument);
     if (row->kind == STORE_CHOICE) write_format(out, "(%s)", row->choices);
+    if (strcmp(row->name, "target") == 0) {
+        write_char(out, '(');
+        write_target_names(out);
+        write_char(out, ')');
+    }
     if (argument_is_file(row)) write_text(out, "_files");
 }
 
