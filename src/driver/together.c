@@ -95,15 +95,6 @@ static bool try_all(const Together *together) {
     return view.placed;
 }
 
-/* Partners that do not share a node are known to each other. */
-static void link_alone(const Together *together) {
-    Nodes *nodes = &together->round->nodes;
-    uint32_t *alone = RAW_ARRAY(together->arena, uint32_t, nodes->count);
-    for (uint32_t n = 0; n < nodes->count; n++)
-        alone[n] = n;
-    link_partners(&together->partners, alone, nodes);
-}
-
 bool colour_together(const Options *options, uint32_t size, bool spilled,
                      const Rewritten *rewritten, bool *apart, Arena *arena, Round *round) {
     Together together = {.options = options,
@@ -118,6 +109,5 @@ bool colour_together(const Options *options, uint32_t size, bool spilled,
     together.partners = find_partners(&together.handing, arena);
     round->groups = together.partners.groups;
     if (together.partners.count == 0) return false;
-    link_alone(&together);
     return round->pressure.peak <= size ? try_some(&together) : try_all(&together);
 }
