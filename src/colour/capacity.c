@@ -10,16 +10,6 @@ int64_t placements(const Axis *axis, const Node *node) {
     return class_bands(node->class).count * offsets;
 }
 
-/* Offsets of a rectangle of n, in one band, that meet `height` granules. */
-static int64_t offsets_met(const Node *n, uint32_t height) {
-    int64_t span = (int64_t)n->height + height - 1;
-    return n->align == 1 ? span : (span + n->align - 1) / n->align;
-}
-
-int64_t impact(const Axis *axis, const Node *n, const Node *m) {
-    return axis->table.bands[m->class][n->class] * offsets_met(n, m->height);
-}
-
 static int64_t bands_met(const Node *n, uint8_t mask) {
     Bands bands = class_bands(n->class);
     int64_t count = 0;

@@ -27,45 +27,74 @@ typedef struct {
     uint32_t size;
     Watermarks marks;
     Placement *placement;
-    Arena *arena;  /* of the result */
-    Arena scratch; /* of one node */
-    Rect *taken;   /* neighbours' rectangles, sorted by low */
+    Arena *arena;     /* of the result */
+    Arena scratch;    /* of one node */
+    Rect *firsts;     /* [nodes] first rectangle of each placed node, packed for speed */
+    uint32_t *counts; /* [nodes] its blocks, 0 where it has no place */
+    Rect *taken;      /* neighbours' rectangles, sorted by low */
     uint32_t ntaken;
+    size_t room;       /* of taken */
     Segment *segments; /* the byte axis, cut where what is free changes */
     uint32_t nsegments;
 } Select;
 
 /* ---- free space ---- */
 
-static void add_taken(const Node *node, uint32_t block, const Node *other, const Rect *rects,
-                      Rect *found, uint32_t *count) {
-    for (uint32_t b = 0; b < other->blocks; b++)
-        if (blocks_meet(node, block, other, b)) found[(*count)++] = rects[b];
+/* Sorts by low: short lists in place, long ones by radix, as many bytes as the axis needs. */
+static void sort_taken(Select *pass) {
+    enum { SHORT = 24 };
+    Rect *from = pass->taken;
+    uint32_t count = pass->ntaken;
+    if (count <= SHORT) {
+        for (uint32_t i = 1; i < count; i++) {
+            Rect moved = from[i];
+            uint32_t at = i;
+            for (; at > 0 && from[at - 1].low > moved.low; at--)
+                from[at] = from[at - 1];
+            from[at] = moved;
+        }
+        return;
+    }
+    Rect *to = RAW_ARRAY(&pass->scratch, Rect, pass->room);
+    for (uint32_t shift = 0; shift < 32 && pass->size >> shift > 0; shift += 8) {
+        uint32_t next[257] = {0};
+        for (uint32_t i = 0; i < count; i++)
+            next[(from[i].low >> shift & 0xFF) + 1]++;
+        for (uint32_t digit = 0; digit < 256; digit++)
+            next[digit + 1] += next[digit];
+        for (uint32_t i = 0; i < count; i++)
+            to[next[from[i].low >> shift & 0xFF]++] = from[i];
+        Rect *spare = from;
+        from = to;
+        to = spare;
+    }
+    pass->taken = from;
 }
 
 /* Rectangles that the block may not touch, sorted by low, with room for the node's own. */
 static void gather_taken(Select *pass, uint32_t n, uint32_t block) {
     const Node *node = &pass->nodes->items[n];
-    size_t most = node->blocks;
-    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++)
-        if (pass->placement->rects[pass->graph->adjacent[i]])
-            most += pass->nodes->items[pass->graph->adjacent[i]].blocks;
-    Rect *found = RAW_ARRAY(&pass->scratch, Rect, most);
+    const Graph *graph = pass->graph;
+    size_t room = node->blocks;
+    for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
+        room += pass->counts[graph->adjacent[i]];
+    pass->room = room;
+    pass->taken = RAW_ARRAY(&pass->scratch, Rect, room);
     uint32_t count = 0;
-    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++) {
-        uint32_t m = pass->graph->adjacent[i];
-        if (pass->placement->rects[m])
-            add_taken(node, block, &pass->nodes->items[m], pass->placement->rects[m], found,
-                      &count);
+    for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++) {
+        uint32_t m = graph->adjacent[i];
+        if (pass->counts[m] == 0) continue;
+        const Node *other = &pass->nodes->items[m];
+        if (pass->counts[m] == 1 && !other->block_ranges && !node->block_ranges) {
+            pass->taken[count++] = pass->firsts[m];
+            continue;
+        }
+        for (uint32_t b = 0; b < other->blocks; b++)
+            if (blocks_meet(node, block, other, b))
+                pass->taken[count++] = pass->placement->rects[m][b];
     }
-    SortKey *order = RAW_ARRAY(&pass->scratch, SortKey, count);
-    for (uint32_t i = 0; i < count; i++)
-        order[i] = (SortKey){found[i].low, i};
-    sort_keys(order, count, &pass->scratch);
-    pass->taken = RAW_ARRAY(&pass->scratch, Rect, most);
-    for (uint32_t i = 0; i < count; i++)
-        pass->taken[i] = found[order[i].id];
     pass->ntaken = count;
+    sort_taken(pass);
 }
 
 static void insert_taken(Select *pass, Rect rect) {
@@ -88,8 +117,31 @@ static uint32_t free_in_quadrant(const Select *pass, int quadrant, Segment *out)
     return count;
 }
 
+static void add_full_segment(Select *pass, uint32_t low, uint32_t high) {
+    uint32_t end = pass->nsegments > 0 ? pass->segments[pass->nsegments - 1].high : 0;
+    if (low >= high) return;
+    if (low > end) pass->segments[pass->nsegments++] = (Segment){end, low, 0};
+    pass->segments[pass->nsegments++] = (Segment){low, high, 0xF};
+}
+
+/* What is free in all quadrants at once: all that a node of full height asks. */
+static void find_full_segments(Select *pass) {
+    pass->segments = RAW_ARRAY(&pass->scratch, Segment, 2 * ((size_t)pass->ntaken + 1));
+    pass->nsegments = 0;
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < pass->ntaken; i++) {
+        add_full_segment(pass, top, pass->taken[i].low);
+        if (pass->taken[i].high > top) top = pass->taken[i].high;
+    }
+    add_full_segment(pass, top, pass->size);
+}
+
 /* Cuts the byte axis where the set of free quadrants changes. */
-static void find_segments(Select *pass) {
+static void find_segments(Select *pass, ShapeClass class) {
+    if (class == CLASS_FULL) {
+        find_full_segments(pass);
+        return;
+    }
     Segment *lists[QUADRANTS];
     uint32_t counts[QUADRANTS], at[QUADRANTS] = {0};
     for (int q = 0; q < QUADRANTS; q++) {
@@ -202,6 +254,10 @@ static uint32_t list_pools(const Node *node, Pool *pools) {
 
 enum { MOST_POOLS = 12 };
 
+/* Nodes above this share of the axis pack from its very top: below a mark in the middle they would
+ * leave pieces that hold nothing. */
+enum { MIDDLING = 16 };
+
 /* The cascade: each pool in the window, then in the whole axis, then all free bytes of each band.
  */
 static bool find_rect(Select *pass, const Node *node, Rect *rect) {
@@ -209,8 +265,7 @@ static bool find_rect(Select *pass, const Node *node, Rect *rect) {
     uint32_t npools = list_pools(node, pools);
     bool small = node->height <= pass->marks.low;
     Search *search = small ? search_bottom_up : search_top_down;
-    uint32_t ceiling =
-        node->height <= pass->marks.middle / 2 ? pass->marks.middle : pass->marks.top;
+    uint32_t ceiling = node->height <= pass->size / MIDDLING ? pass->marks.middle : pass->marks.top;
     Window windows[2] = {{0, small ? pass->marks.middle : ceiling}, {0, pass->size}};
     for (int w = 0; w < 2; w++)
         for (uint32_t p = 0; p < npools; p++)
@@ -252,7 +307,7 @@ static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
             for (uint32_t own = 0; own < b; own++)
                 if (blocks_meet(node, b, node, own)) insert_taken(pass, rects[own]);
         }
-        find_segments(pass);
+        find_segments(pass, node->class);
         if (!find_lowest(pass, node, &rects[b])) return false;
         if (!node->block_ranges) insert_taken(pass, rects[b]);
     }
@@ -264,7 +319,7 @@ static bool place_node(Select *pass, uint32_t n, Rect *rects) {
     if (node->height > pass->size) return false;
     if (node->blocks > 1) return place_blocks(pass, n, rects);
     gather_taken(pass, n, 0);
-    find_segments(pass);
+    find_segments(pass, node->class);
     return find_rect(pass, node, &rects[0]);
 }
 
@@ -294,6 +349,8 @@ static void pop_node(Select *pass, uint32_t n) {
     Rect *rects = RAW_ARRAY(pass->arena, Rect, node->blocks);
     if (place_node(pass, n, rects)) {
         placement->rects[n] = rects;
+        pass->firsts[n] = rects[0];
+        pass->counts[n] = node->blocks;
         move_marks(pass, node, rects);
     } else {
         placement->failed[placement->nfailed++] = n;
@@ -335,11 +392,17 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
                    .size = axis->size,
                    .placement = &placement,
                    .arena = arena};
+    Arena own;
+    arena_init(&own);
+    pass.firsts = RAW_ARRAY(&own, Rect, nodes->count);
+    pass.counts = NEW_ARRAY(&own, uint32_t, nodes->count);
     for (uint32_t n = 0; n < nodes->count; n++)
         if (nodes->items[n].fixed) {
             placement.rects[n] = RAW_ARRAY(arena, Rect, nodes->items[n].blocks);
             for (uint32_t b = 0; b < nodes->items[n].blocks; b++)
                 placement.rects[n][b] = nodes->items[n].rects[b];
+            pass.firsts[n] = placement.rects[n][0];
+            pass.counts[n] = nodes->items[n].blocks;
         }
     seed_marks(&pass);
     for (uint32_t i = stack->count; i-- > 0;) {
@@ -350,5 +413,6 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
     }
     assert(nodes_are_apart(nodes, &placement, &pass.scratch));
     arena_free(&pass.scratch);
+    arena_free(&own);
     return placement;
 }

@@ -39,6 +39,10 @@ uint32_t impossible_instruction(const Plan *plan, const Live *live, uint32_t siz
     Arena scratch;
     arena_init(&scratch);
     Nodes staying = renumber(func, live, NULL, &scratch);
+    if (find_pressure(&staying, &scratch).peak <= size) { /* all fits at once everywhere */
+        arena_free(&scratch);
+        return UINT32_MAX;
+    }
     Nodes nodes = {.npoints = func->ninsts};
     size_t most = (size_t)staying.count + plan->first[func->ntensors];
     nodes.items = RAW_ARRAY(&scratch, Node, most);
