@@ -11,6 +11,7 @@
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
+#include "driver/keep.h"
 #include "driver/levels.h"
 #include "driver/refill.h"
 #include "driver/relieve.h"
@@ -38,6 +39,9 @@ typedef struct {
     Sources sources;
     Relief relief;
     Rewritten current; /* the function with the plan carried out */
+    Earlier earlier;   /* what to stay close to */
+    KeepCount kept;    /* of its places */
+    bool settled;      /* it was placed around them from the start */
     Writer log;
     double started;
     Allocation result;
@@ -116,6 +120,8 @@ static void sum_up(Job *job) {
     report->reloads_removed = accesses > report->reloads ? accesses - report->reloads : 0;
     LOG(job, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
     LOG(job, "  no more spills");
+    if (job->earlier.func)
+        LOG(job, "  earlier places: %u, kept = %u", job->kept.known, job->kept.kept);
     LOG(job, "  Number of iterations in SB spills do loop: %u", report->iterations);
     LOG(job, "  number of tensors spilled from SB = %u", report->spilled_tensors);
     LOG(job, "  total size of spilled tensors = %" PRId64 " bytes/partition",
@@ -276,6 +282,34 @@ static bool spill_at_levels(Job *job, Arena *memory, Round *round) {
     return placed;
 }
 
+static KeepOptions keep_options(const Job *job, bool placed) {
+    return (KeepOptions){
+        .options = job->options, .target = job->target, .earlier = &job->earlier, .placed = placed};
+}
+
+/* The first round: places of an earlier allocation, where nothing need be spilled for them. */
+static bool keep_earlier(Job *job, Arena *memory, Round *round) {
+    if (!job->earlier.func) return false;
+    KeepOptions options = keep_options(job, false);
+    job->settled = keep_places(&options, memory, round, &job->kept);
+    return job->settled;
+}
+
+/* The last step: what has places now goes back to those of an earlier allocation, as far as it can.
+ * Requires names of copies. */
+static void go_back_to_earlier(Job *job) {
+    Arena memory;
+    arena_init(&memory);
+    Round round;
+    analyse_round(&job->current, &job->plan, job->target, &memory, &round);
+    KeepOptions options = keep_options(job, true);
+    if (keep_places(&options, &memory, &round, &job->kept)) {
+        set_places(job, &round);
+        job->result.report.coalesced = round.coalesced;
+    }
+    arena_free(&memory);
+}
+
 /* The seed's loop: colours, and while something has no place, spills more and tries again. */
 static bool colour_to_fixpoint(Job *job) {
     for (uint32_t count = 0; count < MOST_ROUNDS; count++) {
@@ -287,10 +321,11 @@ static bool colour_to_fixpoint(Job *job) {
         double rewritten = now();
         analyse_round(&job->current, &job->plan, job->target, &memory, &round);
         double analysed = now();
-        bool together = job->options->coalesce &&
+        bool kept = count == 0 && keep_earlier(job, &memory, &round);
+        bool together = !kept && job->options->coalesce &&
                         colour_together(job->options, job->size, any_spilled(&job->plan),
                                         &job->current, job->apart, &memory, &round);
-        if (!together && is_worth_colouring(job, &round))
+        if (!kept && !together && is_worth_colouring(job, &round))
             colour_round(job->options, job->size, any_spilled(&job->plan), &memory, &round);
         note_round(job, &round);
         double coloured = now();
@@ -334,6 +369,7 @@ static void finish(Job *job) {
     Arena scratch;
     arena_init(&scratch);
     legalize(&job->current, job->names, job->arena);
+    if (job->earlier.func && !job->settled) go_back_to_earlier(job);
     report->dram_spill_bytes = place_homes(&job->current, &scratch);
     arena_free(&scratch);
     bool spilled = any_spilled(&job->plan);
@@ -382,6 +418,7 @@ static AllocStatus run(Job *job) {
         return judge(job) ? ALLOCATED : WRONG_INPUT;
     }
     split_input(job);
+    job->earlier = earlier_find(job->options->previous, job->func->name, job->arena);
     job->apart = NEW_ARRAY(job->arena, bool, job->func->ninsts);
     job->plan = plan_make(job->func, job->arena);
     job->sources = sources_make(&job->plan, job->arena);

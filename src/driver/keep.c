@@ -1,0 +1,353 @@
+#include "driver/keep.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "colour/coalesce.h"
+#include "colour/repair.h"
+#include "support/sort.h"
+
+/* ---- which tensor is which ---- */
+
+static bool is_inserted(const Inst *inst) {
+    return meta_find(inst->meta, "spill") || meta_find(inst->meta, "reload");
+}
+
+/* What a working copy is a copy of; an empty name for other tensors. */
+static Str copied_name(const Tensor *tensor) {
+    static const char MARK[] = "_ReloadStore";
+    enum { LENGTH = sizeof MARK - 1 };
+    const Meta *of = meta_find(tensor->meta, "of");
+    if (!of || of->kind != META_TEXT || tensor->name.length <= of->text.length + LENGTH)
+        return STR("");
+    Str middle = {tensor->name.text + of->text.length, LENGTH};
+    return str_is(middle, MARK) ? of->text : STR("");
+}
+
+/* The first instruction that names each tensor, DMAs inserted for spilling aside. */
+static const Inst **find_users(const Func *func, Arena *arena) {
+    const Inst **users = NEW_ARRAY(arena, const Inst *, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        if (is_inserted(inst)) continue;
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
+            if (!users[inst->operands[o].tensor]) users[inst->operands[o].tensor] = inst;
+    }
+    return users;
+}
+
+/* `copy of A for the first OP that makes B`; more than one tensor may have it. */
+static Str copy_family(const Func *func, Str of, const Inst *user, Arena *arena) {
+    Str op = user ? user->op : STR(""), to = STR("");
+    if (user && user->ndst > 0) {
+        const Tensor *tensor = &func->tensors[inst_dst(user)->tensor];
+        to = copied_name(tensor);
+        if (to.length == 0) to = tensor->name;
+    }
+    return str_format(arena, "%.*s\n%.*s\n%.*s", (int)of.length, of.text, (int)op.length, op.text,
+                      (int)to.length, to.text);
+}
+
+/* [ntensors] of sb tensors: the name, or for copies their family and which of it they are. */
+static Str *find_identities(const Func *func, Arena *arena) {
+    Str *identities = NEW_ARRAY(arena, Str, func->ntensors);
+    uint32_t *serials = NEW_ARRAY(arena, uint32_t, func->ntensors);
+    const Inst **users = find_users(func, arena);
+    StrMap families;
+    strmap_init(&families, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        if (tensor->space != SPACE_SB) continue;
+        identities[t] = tensor->name;
+        Str of = copied_name(tensor);
+        if (of.length == 0) continue;
+        Str family = copy_family(func, of, users[t], arena);
+        uint32_t number = strmap_add(&families, family, families.count);
+        identities[t] =
+            str_format(arena, "%.*s\n%u", (int)family.length, family.text, serials[number]++);
+    }
+    return identities;
+}
+
+Earlier earlier_find(const Module *previous, Str name, Arena *arena) {
+    Earlier earlier = {0};
+    strmap_init(&earlier.tensors, arena);
+    for (uint32_t f = 0; previous && f < previous->nfuncs; f++)
+        if (str_equal(previous->funcs[f].name, name)) earlier.func = &previous->funcs[f];
+    if (!earlier.func) return earlier;
+    const Str *identities = find_identities(earlier.func, arena);
+    for (uint32_t t = 0; t < earlier.func->ntensors; t++)
+        if (identities[t].text && earlier.func->tensors[t].at)
+            strmap_add(&earlier.tensors, identities[t], t);
+    return earlier;
+}
+
+/* ---- where they were ---- */
+
+typedef struct {
+    const KeepOptions *options;
+    Arena *arena;
+    Round *round;
+    Axis axis;
+    Rect **old;     /* [ntensors] the earlier places of the blocks, NULL where there are none */
+    bool *reshaped; /* [ntensors] its size is not what it was */
+    Partners partners;
+    Merged merged; /* nodes that share a place are one from here on */
+    Graph graph;   /* of these */
+    Rect **wish;   /* [merged nodes] where it should lie, or NULL */
+    Rect **now;    /* [merged nodes] where it lies, where the function has places */
+} Keep;
+
+/* The rectangles of the earlier places if the tensor may stand there, else NULL. */
+static Rect *old_rects(const Tensor *tensor, const Tensor *before, uint32_t size, Arena *arena) {
+    if (before->blocks != tensor->blocks) return NULL;
+    Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
+    Rect *rects = RAW_ARRAY(arena, Rect, (size_t)tensor->blocks);
+    for (int64_t b = 0; b < tensor->blocks; b++) {
+        Place place = before->at[b];
+        if (!start_is_legal(place.partition, tensor->partitions) || place.byte < 0 ||
+            place.byte % GRANULE || place.byte % tensor->align ||
+            place.byte / GRANULE + tensor_height(tensor) > size)
+            return NULL;
+        rects[b] = tensor_rect(tensor, place);
+        rects[b].high = rects[b].low + tensor_height(tensor);
+        bool allowed = false;
+        for (int i = 0; i < bands.count; i++)
+            allowed |= bands.masks[i] == rects[b].mask;
+        if (!allowed) return NULL;
+    }
+    return rects;
+}
+
+static void find_old(Keep *keep) {
+    const Func *func = keep->round->func;
+    const Earlier *earlier = keep->options->earlier;
+    const Str *identities = find_identities(func, keep->arena);
+    keep->old = NEW_ARRAY(keep->arena, Rect *, func->ntensors);
+    keep->reshaped = NEW_ARRAY(keep->arena, bool, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        uint32_t found =
+            identities[t].text ? strmap_get(&earlier->tensors, identities[t]) : UINT32_MAX;
+        if (found == UINT32_MAX || tensor->fixed) continue;
+        const Tensor *before = &earlier->func->tensors[found];
+        keep->old[t] = old_rects(tensor, before, keep->axis.size, keep->arena);
+        keep->reshaped[t] =
+            tensor->bytes != before->bytes || tensor->partitions != before->partitions;
+    }
+}
+
+static bool same_rects(const Rect *a, const Rect *b, uint32_t count) {
+    for (uint32_t i = 0; i < count; i++)
+        if (a[i].low != b[i].low || a[i].mask != b[i].mask) return false;
+    return true;
+}
+
+/* ---- which nodes are one ---- */
+
+static Rect *present_rects(const Keep *keep, uint32_t t) {
+    const Tensor *tensor = &keep->round->func->tensors[t];
+    Rect *rects = RAW_ARRAY(keep->arena, Rect, (size_t)tensor->blocks);
+    for (int64_t b = 0; b < tensor->blocks; b++) {
+        rects[b] = tensor_rect(tensor, tensor->at[b]);
+        if (!tensor->fixed) rects[b].high = rects[b].low + tensor_height(tensor);
+    }
+    return rects;
+}
+
+/* Partners stay together or apart as they are now; before there are places, as they were. */
+static bool is_apart(const Keep *keep, Partner partner) {
+    const Node *dst = &keep->round->nodes.items[partner.dst];
+    const Node *src = &keep->round->nodes.items[partner.src];
+    if (!keep->options->options->coalesce || dst->blocks != src->blocks) return true;
+    if (keep->options->placed)
+        return !same_rects(present_rects(keep, dst->tensor), present_rects(keep, src->tensor),
+                           dst->blocks);
+    const Rect *a = keep->old[dst->tensor], *b = keep->old[src->tensor];
+    return a && b && !same_rects(a, b, dst->blocks);
+}
+
+static void merge_partners(Keep *keep) {
+    Round *round = keep->round;
+    Handing handing = find_handing(round->func, &round->nodes, keep->arena);
+    keep->partners = find_partners(&handing, keep->arena);
+    bool *apart = NEW_ARRAY(keep->arena, bool, keep->partners.count);
+    for (uint32_t i = 0; i < keep->partners.count; i++)
+        apart[i] = is_apart(keep, keep->partners.items[i]);
+    keep->merged = coalesce(&handing, &keep->partners, apart, NULL, &keep->axis, keep->arena);
+    keep->graph = build(&keep->merged.nodes, keep->arena);
+    uint32_t count = keep->merged.nodes.count;
+    keep->wish = NEW_ARRAY(keep->arena, Rect *, count);
+    keep->now = NEW_ARRAY(keep->arena, Rect *, count);
+    for (uint32_t n = 0; n < round->nodes.count; n++) {
+        uint32_t t = round->nodes.items[n].tensor, m = keep->merged.into[n];
+        if (!keep->wish[m] && !keep->merged.nodes.items[m].fixed) keep->wish[m] = keep->old[t];
+        if (keep->options->placed && !keep->now[m]) keep->now[m] = present_rects(keep, t);
+    }
+}
+
+/* ---- who is in whose way ---- */
+
+static bool rects_meet(const Node *node, const Rect *rects, const Node *other, const Rect *others) {
+    for (uint32_t i = 0; i < node->blocks; i++)
+        for (uint32_t j = 0; j < other->blocks; j++)
+            if ((rects[i].mask & others[j].mask) && rects[i].low < others[j].high &&
+                others[j].low < rects[i].high && blocks_meet(node, i, other, j))
+                return true;
+    return false;
+}
+
+/* True if blocks of the node that live together are apart at these places. */
+static bool is_apart_in_itself(const Node *node, const Rect *rects) {
+    for (uint32_t i = 1; i < node->blocks; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if ((rects[i].mask & rects[j].mask) && rects[i].low < rects[j].high &&
+                rects[j].low < rects[i].high && blocks_meet(node, i, node, j))
+                return false;
+    return true;
+}
+
+/* Where the node would lie; fixed ones where they are. */
+static const Rect *wished(const Keep *keep, uint32_t n) {
+    const Node *node = &keep->merged.nodes.items[n];
+    return node->fixed ? node->rects : keep->wish[n];
+}
+
+static uint32_t count_in_the_way(const Keep *keep, uint32_t n) {
+    const Nodes *nodes = &keep->merged.nodes;
+    uint32_t count = 0;
+    for (uint64_t i = keep->graph.first[n]; i < keep->graph.first[n + 1]; i++) {
+        uint32_t m = keep->graph.adjacent[i];
+        const Rect *other = wished(keep, m);
+        count += other && rects_meet(&nodes->items[n], keep->wish[n], &nodes->items[m], other);
+    }
+    return count;
+}
+
+static bool is_reshaped(const Keep *keep, uint32_t n) {
+    return keep->reshaped[keep->merged.nodes.items[n].tensor];
+}
+
+/* Wishes that cannot all come true: those that stand in most others' way go first, among equals the
+ * tensors that are not what they were, then small ones, which are easy to place anew. */
+static void drop_wishes(Keep *keep) {
+    const Nodes *nodes = &keep->merged.nodes;
+    SortKey *order = RAW_ARRAY(keep->arena, SortKey, nodes->count);
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        if (!keep->wish[n]) continue;
+        if (!is_apart_in_itself(&nodes->items[n], keep->wish[n])) keep->wish[n] = NULL;
+    }
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        uint32_t others = keep->wish[n] ? count_in_the_way(keep, n) : 0;
+        if (others == 0) continue;
+        uint64_t first = (uint64_t)(INT32_MAX - others) << 33;
+        uint64_t second = is_reshaped(keep, n) ? 0 : (uint64_t)1 << 32;
+        order[count++] = (SortKey){first | second | nodes->items[n].height, n};
+    }
+    sort_keys(order, count, keep->arena);
+    for (uint32_t i = 0; i < count; i++)
+        if (count_in_the_way(keep, order[i].id) > 0) keep->wish[order[i].id] = NULL;
+}
+
+/* ---- places ---- */
+
+/* Looks for places of the others while all wishes are granted. */
+static void place_around(Keep *keep, Round *view) {
+    Nodes *nodes = &view->nodes;
+    nodes->items = RAW_ARRAY(keep->arena, Node, nodes->count);
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        nodes->items[n] = keep->merged.nodes.items[n];
+        if (!keep->wish[n]) continue;
+        nodes->items[n].fixed = true;
+        nodes->items[n].rects = keep->wish[n];
+    }
+    colour_round(keep->options->options, keep->axis.size, true, keep->arena, view);
+    nodes->items = keep->merged.nodes.items;
+}
+
+static bool is_free(const Keep *keep, const Placement *placement, uint32_t n, const Rect *rects) {
+    const Nodes *nodes = &keep->merged.nodes;
+    for (uint64_t i = keep->graph.first[n]; i < keep->graph.first[n + 1]; i++) {
+        uint32_t m = keep->graph.adjacent[i];
+        if (placement->rects[m] &&
+            rects_meet(&nodes->items[n], rects, &nodes->items[m], placement->rects[m]))
+            return false;
+    }
+    return true;
+}
+
+/* Who has been moved goes back where that has become possible, until nobody can. */
+static void go_back(Keep *keep, Placement *placement) {
+    for (bool any = true; any;) {
+        any = false;
+        for (uint32_t n = 0; n < keep->merged.nodes.count; n++) {
+            uint32_t blocks = keep->merged.nodes.items[n].blocks;
+            if (!keep->wish[n] || same_rects(placement->rects[n], keep->wish[n], blocks) ||
+                !is_free(keep, placement, n, keep->wish[n]))
+                continue;
+            placement->rects[n] = keep->wish[n];
+            any = true;
+        }
+    }
+}
+
+/* Steps of repair for each edge of the graph, and beside that. */
+enum { REPAIR_PER_EDGE = 10, REPAIR_STEPS = 4000000 };
+
+/* Places of the merged nodes: around what is kept; else with some of it moved; else as they are. */
+static bool find_places(Keep *keep, Round *view) {
+    place_around(keep, view);
+    Placement *placement = &view->placement;
+    if (view->placed) return true;
+    bool mended =
+        repair(&keep->merged.nodes, &keep->graph, &keep->axis,
+               REPAIR_STEPS + REPAIR_PER_EDGE * keep->graph.edges, placement, keep->arena);
+    if (!mended && !keep->options->placed) return false;
+    if (!mended) *placement = (Placement){.rects = keep->now};
+    go_back(keep, placement);
+    return true;
+}
+
+static void count_kept(const Keep *keep, KeepCount *count) {
+    const Round *round = keep->round;
+    *count = (KeepCount){0};
+    for (uint32_t n = 0; n < round->nodes.count; n++) {
+        const Node *node = &round->nodes.items[n];
+        const Rect *old = keep->old[node->tensor];
+        if (!old) continue;
+        count->known++;
+        count->kept += same_rects(old, round->placement.rects[n], node->blocks);
+    }
+}
+
+static void spread(Keep *keep, const Round *view) {
+    Round *round = keep->round;
+    round->graph = build(&round->nodes, keep->arena);
+    round->stack = view->stack;
+    round->placement = (Placement){.rects = RAW_ARRAY(keep->arena, Rect *, round->nodes.count)};
+    for (uint32_t n = 0; n < round->nodes.count; n++)
+        round->placement.rects[n] = view->placement.rects[keep->merged.into[n]];
+    round->placed = true;
+    round->groups = keep->partners.groups;
+    round->coalesced = keep->merged.merges;
+}
+
+/* A graph larger than this is not built for it. */
+static const uint64_t MOST_MEETINGS = (uint64_t)1 << 28;
+
+bool keep_places(const KeepOptions *options, Arena *arena, Round *round, KeepCount *count) {
+    uint32_t size = (uint32_t)(target_usable(options->target) / GRANULE);
+    if (round->meetings > MOST_MEETINGS) return false;
+    Keep keep = {.options = options, .arena = arena, .round = round, .axis = axis_make(size)};
+    find_old(&keep);
+    merge_partners(&keep);
+    Round view = {.func = round->func, .live = round->live, .nodes = keep.merged.nodes};
+    view.pressure = find_pressure(&view.nodes, arena);
+    if (view.pressure.peak > size) return false;
+    drop_wishes(&keep);
+    if (!find_places(&keep, &view)) return false;
+    spread(&keep, &view);
+    count_kept(&keep, count);
+    return true;
+}

@@ -1,0 +1,38 @@
+/* Keep: places of an earlier allocation, so that a small edit makes a small difference. */
+#ifndef DRIVER_KEEP_H
+#define DRIVER_KEEP_H
+
+#include "driver/round.h"
+
+/* An earlier allocation of the function at hand. */
+typedef struct {
+    const Func *func; /* NULL: there is none */
+    StrMap tensors;   /* its sb tensors by identity */
+} Earlier;
+
+/* The function of that name in `previous` (may be NULL). A tensor's identity is its name; that of a
+ * working copy is what it is a copy of and the first instruction that it serves, because the
+ * numbers in names of copies change with every edit. O(tensors + operands). */
+Earlier earlier_find(const Module *previous, Str name, Arena *arena);
+
+typedef struct {
+    const Options *options;
+    const Target *target;
+    const Earlier *earlier;
+    bool placed; /* the function has places already; else it is the input as it came */
+} KeepOptions;
+
+/* How many nodes have places in the earlier allocation, and how many of them lie there now. */
+typedef struct {
+    uint32_t known, kept;
+} KeepCount;
+
+/* Gives the nodes of an analysed round the places that they had in the earlier allocation, where
+ * those are legal and nobody is in the way, and places the rest around them; others move where that
+ * finds no room. Copies whose ends share a place, now or in the earlier allocation, stay so. On
+ * success fills the round as colour_round() does and returns true. Where the function has places
+ * already it always succeeds: then those that cannot go back stay where they are. Spills nothing.
+ * O(edges log degree) and the cost of colour_round(). */
+bool keep_places(const KeepOptions *keep, Arena *arena, Round *round, KeepCount *count);
+
+#endif
