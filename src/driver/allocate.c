@@ -8,6 +8,7 @@
 #include "analysis/partners.h"
 #include "analysis/split.h"
 #include "driver/demand.h"
+#include "driver/draw.h"
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
@@ -310,6 +311,19 @@ static void go_back_to_earlier(Job *job) {
     arena_free(&memory);
 }
 
+/* Partners share a place before anything is spilled, or where all else has failed; in between, room
+ * for the values comes first (see draw_together()). */
+static void colour(Job *job, Arena *memory, Round *round) {
+    const Options *options = job->options;
+    bool spilled = any_spilled(&job->plan), first = !spilled || options->effort == 0;
+    if (options->coalesce && first &&
+        colour_together(options, job->size, spilled, &job->current, job->apart, memory, round))
+        return;
+    if (is_worth_colouring(job, round)) colour_round(options, job->size, spilled, memory, round);
+    if (options->coalesce && !first && !round->placed)
+        colour_together(options, job->size, spilled, &job->current, job->apart, memory, round);
+}
+
 /* The seed's loop: colours, and while something has no place, spills more and tries again. */
 static bool colour_to_fixpoint(Job *job) {
     for (uint32_t count = 0; count < MOST_ROUNDS; count++) {
@@ -322,11 +336,7 @@ static bool colour_to_fixpoint(Job *job) {
         analyse_round(&job->current, &job->plan, job->target, &memory, &round);
         double analysed = now();
         bool kept = count == 0 && keep_earlier(job, &memory, &round);
-        bool together = !kept && job->options->coalesce &&
-                        colour_together(job->options, job->size, any_spilled(&job->plan),
-                                        &job->current, job->apart, &memory, &round);
-        if (!kept && !together && is_worth_colouring(job, &round))
-            colour_round(job->options, job->size, any_spilled(&job->plan), &memory, &round);
+        if (!kept) colour(job, &memory, &round);
         note_round(job, &round);
         double coloured = now();
         if (round.placed) take_places(job, &round);
@@ -371,15 +381,17 @@ static void finish(Job *job) {
     legalize(&job->current, job->names, job->arena);
     if (job->earlier.func && !job->settled) go_back_to_earlier(job);
     report->dram_spill_bytes = place_homes(&job->current, &scratch);
-    arena_free(&scratch);
     bool spilled = any_spilled(&job->plan);
     if (job->options->emit == EMIT_SPILLED) {
         for (uint32_t t = 0; t < job->current.func->ntensors; t++)
             if (!job->current.func->tensors[t].fixed) job->current.func->tensors[t].at = NULL;
     } else {
+        if (job->options->coalesce && !job->earlier.func)
+            report->coalesced += draw_together(job->current.func, &scratch);
         mark_copies(job->current.func, job->arena);
         mark_header(job->current.func, spilled, job->arena);
     }
+    arena_free(&scratch);
     sum_up(job);
     report->seconds.spill += now() - begin;
 }

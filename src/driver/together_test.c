@@ -114,6 +114,17 @@ static void fixed_partners(void **state) {
            0, 0);
 }
 
+/* Where something is spilled, copies are drawn together afterwards. */
+static void copies_beside_spills(void **state) {
+    (void)state;
+    Test test;
+    run(&test, 64, true,
+        ABC "tensor %d : sb<128x8xf32>\n%a = f\n%b = f\n%c = f\ng %b, %c\n%d = copy %a\nh %d");
+    assert_int_equal(test.result.report.saves, 1);
+    assert_int_equal(elided(test.result.func), 1);
+    arena_free(&test.arena);
+}
+
 static void off_by_option(void **state) {
     (void)state;
     Test test;
@@ -187,8 +198,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_that_do_nothing), cmocka_unit_test(a_full_state_buffer),
         cmocka_unit_test(ends_that_meet),         cmocka_unit_test(fixed_partners),
-        cmocka_unit_test(off_by_option),          cmocka_unit_test(groups_are_counted),
-        cmocka_unit_test(random_programs),
+        cmocka_unit_test(copies_beside_spills),   cmocka_unit_test(off_by_option),
+        cmocka_unit_test(groups_are_counted),     cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
