@@ -94,6 +94,7 @@ typedef struct {
     Partners partners;
     Merged merged; /* nodes that share a place are one from here on */
     Graph graph;   /* of these */
+    Rect **asked;  /* [merged nodes] the earlier place, or NULL */
     Rect **wish;   /* [merged nodes] where it should lie, or NULL */
     Rect **now;    /* [merged nodes] where it lies, where the function has places */
 } Keep;
@@ -167,6 +168,16 @@ static bool is_apart(const Keep *keep, Partner partner) {
     return a && b && !same_rects(a, b, dst->blocks);
 }
 
+/* True if blocks of the node that live together are apart at these places. */
+static bool is_apart_in_itself(const Node *node, const Rect *rects) {
+    for (uint32_t i = 1; i < node->blocks; i++)
+        for (uint32_t j = 0; j < i; j++)
+            if ((rects[i].mask & rects[j].mask) && rects[i].low < rects[j].high &&
+                rects[j].low < rects[i].high && blocks_meet(node, i, node, j))
+                return false;
+    return true;
+}
+
 static void merge_partners(Keep *keep) {
     Round *round = keep->round;
     Handing handing = find_handing(round->func, &round->nodes, keep->arena);
@@ -177,13 +188,17 @@ static void merge_partners(Keep *keep) {
     keep->merged = coalesce(&handing, &keep->partners, apart, NULL, &keep->axis, keep->arena);
     keep->graph = build(&keep->merged.nodes, keep->arena);
     uint32_t count = keep->merged.nodes.count;
-    keep->wish = NEW_ARRAY(keep->arena, Rect *, count);
+    keep->asked = NEW_ARRAY(keep->arena, Rect *, count);
+    keep->wish = RAW_ARRAY(keep->arena, Rect *, count);
     keep->now = NEW_ARRAY(keep->arena, Rect *, count);
     for (uint32_t n = 0; n < round->nodes.count; n++) {
         uint32_t t = round->nodes.items[n].tensor, m = keep->merged.into[n];
-        if (!keep->wish[m] && !keep->merged.nodes.items[m].fixed) keep->wish[m] = keep->old[t];
+        if (!keep->asked[m] && !keep->merged.nodes.items[m].fixed) keep->asked[m] = keep->old[t];
         if (keep->options->placed && !keep->now[m]) keep->now[m] = present_rects(keep, t);
     }
+    for (uint32_t m = 0; m < count; m++)
+        if (keep->asked[m] && !is_apart_in_itself(&keep->merged.nodes.items[m], keep->asked[m]))
+            keep->asked[m] = NULL;
 }
 
 /* ---- who is in whose way ---- */
@@ -195,16 +210,6 @@ static bool rects_meet(const Node *node, const Rect *rects, const Node *other, c
                 others[j].low < rects[i].high && blocks_meet(node, i, other, j))
                 return true;
     return false;
-}
-
-/* True if blocks of the node that live together are apart at these places. */
-static bool is_apart_in_itself(const Node *node, const Rect *rects) {
-    for (uint32_t i = 1; i < node->blocks; i++)
-        for (uint32_t j = 0; j < i; j++)
-            if ((rects[i].mask & rects[j].mask) && rects[i].low < rects[j].high &&
-                rects[j].low < rects[i].high && blocks_meet(node, i, node, j))
-                return false;
-    return true;
 }
 
 /* Where the node would lie; fixed ones where they are. */
@@ -228,22 +233,24 @@ static bool is_reshaped(const Keep *keep, uint32_t n) {
     return keep->reshaped[keep->merged.nodes.items[n].tensor];
 }
 
+/* Which of two wishes is dropped first where each is in the way of as many: the small node, which
+ * is easy to place anew, or the large one. */
+typedef enum { SMALL_FIRST, LARGE_FIRST, DROP_ORDERS } DropOrder;
+
 /* Wishes that cannot all come true: those that stand in most others' way go first, among equals the
- * tensors that are not what they were, then small ones, which are easy to place anew. */
-static void drop_wishes(Keep *keep) {
+ * tensors that are not what they were. */
+static void drop_wishes(Keep *keep, DropOrder drop) {
     const Nodes *nodes = &keep->merged.nodes;
     SortKey *order = RAW_ARRAY(keep->arena, SortKey, nodes->count);
     uint32_t count = 0;
-    for (uint32_t n = 0; n < nodes->count; n++) {
-        if (!keep->wish[n]) continue;
-        if (!is_apart_in_itself(&nodes->items[n], keep->wish[n])) keep->wish[n] = NULL;
-    }
     for (uint32_t n = 0; n < nodes->count; n++) {
         uint32_t others = keep->wish[n] ? count_in_the_way(keep, n) : 0;
         if (others == 0) continue;
         uint64_t first = (uint64_t)(INT32_MAX - others) << 33;
         uint64_t second = is_reshaped(keep, n) ? 0 : (uint64_t)1 << 32;
-        order[count++] = (SortKey){first | second | nodes->items[n].height, n};
+        uint32_t height = nodes->items[n].height;
+        order[count++] =
+            (SortKey){first | second | (drop == SMALL_FIRST ? height : UINT32_MAX - height), n};
     }
     sort_keys(order, count, keep->arena);
     for (uint32_t i = 0; i < count; i++)
@@ -283,10 +290,10 @@ static void go_back(Keep *keep, Placement *placement) {
         any = false;
         for (uint32_t n = 0; n < keep->merged.nodes.count; n++) {
             uint32_t blocks = keep->merged.nodes.items[n].blocks;
-            if (!keep->wish[n] || same_rects(placement->rects[n], keep->wish[n], blocks) ||
-                !is_free(keep, placement, n, keep->wish[n]))
+            if (!keep->asked[n] || same_rects(placement->rects[n], keep->asked[n], blocks) ||
+                !is_free(keep, placement, n, keep->asked[n]))
                 continue;
-            placement->rects[n] = keep->wish[n];
+            placement->rects[n] = keep->asked[n];
             any = true;
         }
     }
@@ -295,17 +302,50 @@ static void go_back(Keep *keep, Placement *placement) {
 /* Steps of repair for each edge of the graph, and beside that. */
 enum { REPAIR_PER_EDGE = 10, REPAIR_STEPS = 4000000 };
 
-/* Places of the merged nodes: around what is kept; else with some of it moved; else as they are. */
-static bool find_places(Keep *keep, Round *view) {
-    place_around(keep, view);
-    Placement *placement = &view->placement;
-    if (view->placed) return true;
-    bool mended =
-        repair(&keep->merged.nodes, &keep->graph, &keep->axis,
-               REPAIR_STEPS + REPAIR_PER_EDGE * keep->graph.edges, placement, keep->arena);
-    if (!mended && !keep->options->placed) return false;
-    if (!mended) *placement = (Placement){.rects = keep->now};
-    go_back(keep, placement);
+static uint32_t count_granted(const Keep *keep, const Placement *placement) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < keep->merged.nodes.count; n++)
+        count += keep->asked[n] && same_rects(keep->asked[n], placement->rects[n],
+                                              keep->merged.nodes.items[n].blocks);
+    return count;
+}
+
+/* Takes a complete placement if it keeps more than the best so far. */
+static void offer(Keep *keep, const Round *view, Round *best) {
+    if (best->placed &&
+        count_granted(keep, &view->placement) <= count_granted(keep, &best->placement))
+        return;
+    *best = *view;
+    best->placed = true;
+}
+
+/* Places of the merged nodes around what is kept, else with some of that moved too. True if nothing
+ * had to move. */
+static bool try_order(Keep *keep, DropOrder drop, Round *best) {
+    Round view = {.func = best->func, .live = best->live, .nodes = keep->merged.nodes};
+    view.pressure = best->pressure;
+    memcpy(keep->wish, keep->asked, keep->merged.nodes.count * sizeof *keep->wish);
+    drop_wishes(keep, drop);
+    place_around(keep, &view);
+    bool around = view.placed;
+    bool placed = around || repair(&keep->merged.nodes, &keep->graph, &keep->axis,
+                                   REPAIR_STEPS + REPAIR_PER_EDGE * keep->graph.edges,
+                                   &view.placement, keep->arena);
+    if (!placed) return false;
+    go_back(keep, &view.placement);
+    offer(keep, &view, best);
+    return around;
+}
+
+/* The best of a few ways; where there are places already, one is to start from them. */
+static bool find_places(Keep *keep, Round *best) {
+    for (DropOrder drop = 0; drop < DROP_ORDERS; drop++)
+        if (try_order(keep, drop, best)) return true;
+    if (!keep->options->placed) return best->placed;
+    Round view = *best;
+    view.placement = (Placement){.rects = keep->now};
+    go_back(keep, &view.placement);
+    offer(keep, &view, best);
     return true;
 }
 
@@ -345,7 +385,6 @@ bool keep_places(const KeepOptions *options, Arena *arena, Round *round, KeepCou
     Round view = {.func = round->func, .live = round->live, .nodes = keep.merged.nodes};
     view.pressure = find_pressure(&view.nodes, arena);
     if (view.pressure.peak > size) return false;
-    drop_wishes(&keep);
     if (!find_places(&keep, &view)) return false;
     spread(&keep, &view);
     count_kept(&keep, count);
