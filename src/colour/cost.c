@@ -3,6 +3,8 @@
 #include <float.h>
 #include <math.h>
 
+#include "support/checked.h"
+
 typedef struct {
     const Func *func;
     const Target *target;
@@ -82,22 +84,71 @@ static bool is_short(LiveRange range) {
     return range.count == 1 && range.items[0].last - range.items[0].first <= 1;
 }
 
+static double price_flat(const Pricer *pricer, uint32_t tensor, bool remat_reads, bool *read) {
+    const Func *func = pricer->func;
+    const Tensor *info = &func->tensors[tensor];
+    int64_t bytes = saturating_mul(info->bytes, info->blocks);
+    double dma = (double)latency_dram(pricer->target, info->partitions, bytes);
+    double access = (double)latency_sb(pricer->target, bytes), sum = 0;
+    bool loaded = !info->input;
+    double reads = 0;
+    for (uint32_t a = pricer->accesses.first[tensor]; a < pricer->accesses.first[tensor + 1]; a++) {
+        const Inst *inst = &func->insts[pricer->accesses.items[a].inst];
+        if (access_reads(func, pricer->accesses.items[a])) {
+            sum += inst->loop == NO_LOOP ? access : dma;
+            reads++;
+        }
+        if (access_writes(func, pricer->accesses.items[a])) {
+            sum += access;
+            loaded &= inst->kind == OP_LOAD;
+        }
+    }
+    *read = reads > 0;
+    if (loaded) sum = access;
+    if (remat_reads && is_clean(pricer, tensor)) sum += access * reads;
+    return sum;
+}
+
+static Pricer make_pricer(const Func *func, const Target *target, Arena *scratch) {
+    return (Pricer){.func = func,
+                    .target = target,
+                    .accesses = find_accesses(func, scratch),
+                    .trips = count_trips(func, scratch),
+                    .dram_written = find_written(func, scratch)};
+}
+
+static bool must_stay(const Func *func, const Node *node, const bool *minimal) {
+    const Tensor *tensor = &func->tensors[node->tensor];
+    return tensor->fixed || tensor->pin || tensor->output || (minimal && minimal[node->tensor]) ||
+           is_short(node->range);
+}
+
+static double finite(double cost) {
+    return cost < DBL_MAX / 2 ? cost : DBL_MAX / 2;
+}
+
 void find_costs(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
                 Arena *scratch) {
-    Pricer pricer = {.func = func,
-                     .target = target,
-                     .accesses = find_accesses(func, scratch),
-                     .trips = count_trips(func, scratch),
-                     .dram_written = find_written(func, scratch)};
+    Pricer pricer = make_pricer(func, target, scratch);
     for (uint32_t n = 0; n < nodes->count; n++) {
         Node *node = &nodes->items[n];
-        const Tensor *tensor = &func->tensors[node->tensor];
         node->cost = INFINITY;
-        if (tensor->fixed || tensor->pin || tensor->output || (minimal && minimal[node->tensor]) ||
-            is_short(node->range))
-            continue;
+        if (must_stay(func, node, minimal)) continue;
         bool read = false;
         double cost = price(&pricer, node->tensor, &read);
-        if (read) node->cost = cost < DBL_MAX / 2 ? cost : DBL_MAX / 2;
+        if (read) node->cost = finite(cost);
+    }
+}
+
+void find_costs_flat(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
+                     bool remat_reads, Arena *scratch) {
+    Pricer pricer = make_pricer(func, target, scratch);
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        Node *node = &nodes->items[n];
+        node->cost = INFINITY;
+        if (must_stay(func, node, minimal)) continue;
+        bool read = false;
+        double cost = price_flat(&pricer, node->tensor, remat_reads, &read);
+        if (read) node->cost = finite(cost);
     }
 }

@@ -14,4 +14,11 @@
 void find_costs(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
                 Arena *scratch);
 
+/* The same by the flat family's formula, without weights for loops' trips: each write costs a
+ * latency(SB), each read one too or, in a loop, a latency(DRAM). What loads made costs one
+ * latency(SB) in all, and with `remat_reads` one more for each read of it that could be loaded
+ * again. Latencies are those of the whole tensor. Source: the seed's find_costs, flat family. */
+void find_costs_flat(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
+                     bool remat_reads, Arena *scratch);
+
 #endif

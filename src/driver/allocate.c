@@ -38,6 +38,7 @@ typedef struct {
     bool *apart;   /* [ninsts] copies whose ends were found not to fit in one place */
     Plan plan;
     Sources sources;
+    Live ranges; /* of func, as the allocator takes them */
     Relief relief;
     Rewritten current; /* the function with the plan carried out */
     Earlier earlier;   /* what to stay close to */
@@ -226,7 +227,7 @@ static bool try_refilled(Job *job, const Carry *decided, Arena *memory) {
     int64_t cycles = sum_dmas(before.func, job->target).cycles;
     rewrite_current(job, job->arena);
     Round round;
-    analyse_round(&job->current, &job->plan, job->target, memory, &round);
+    analyse_round(&job->current, &job->plan, job->target, job->options, memory, &round);
     DiagQueue unheard;
     diag_init(&unheard, memory);
     round.graph = build(&round.nodes, memory);
@@ -302,7 +303,7 @@ static void go_back_to_earlier(Job *job) {
     Arena memory;
     arena_init(&memory);
     Round round;
-    analyse_round(&job->current, &job->plan, job->target, &memory, &round);
+    analyse_round(&job->current, &job->plan, job->target, job->options, &memory, &round);
     KeepOptions options = keep_options(job, true);
     if (keep_places(&options, &memory, &round, &job->kept)) {
         set_places(job, &round);
@@ -333,7 +334,7 @@ static bool colour_to_fixpoint(Job *job) {
         double begin = now();
         rewrite_current(job, job->arena);
         double rewritten = now();
-        analyse_round(&job->current, &job->plan, job->target, &memory, &round);
+        analyse_round(&job->current, &job->plan, job->target, job->options, &memory, &round);
         double analysed = now();
         bool kept = count == 0 && keep_earlier(job, &memory, &round);
         if (!kept) colour(job, &memory, &round);
@@ -440,7 +441,8 @@ static AllocStatus run(Job *job) {
         tell_impossible(job, bad, true);
         return NOT_ALLOCATED;
     }
-    job->relief = relief_make(job->func, &job->result.live, job->target, job->arena);
+    job->ranges = live_as_coloured(job->func, job->options, job->arena);
+    job->relief = relief_make(job->func, &job->ranges, job->target, job->arena);
     if (!colour_to_fixpoint(job)) {
         if (now() - job->started > job->options->time_limit) {
             diag_error(job->diags, job->func->span, "out of time after %.0f seconds",

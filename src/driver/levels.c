@@ -54,7 +54,8 @@ static void restore_attempt(Levels *levels, const Attempt *attempt) {
 static void rewrite_round(Levels *levels) {
     *levels->current = rewrite(levels->plan, levels->sources,
                                (RewriteOptions){.remat = levels->options->remat}, levels->arena);
-    analyse_round(levels->current, levels->plan, levels->target, levels->memory, levels->round);
+    analyse_round(levels->current, levels->plan, levels->target, levels->options, levels->memory,
+                  levels->round);
     levels->rounds++;
 }
 

@@ -1,8 +1,10 @@
 #include "driver/round.h"
 
+#include "analysis/opaque.h"
 #include "colour/cost.h"
 #include "colour/pack.h"
 #include "colour/repair.h"
+#include "colour/select_flat.h"
 #include "support/sort.h"
 
 /* A copy that serves one access and lives beside it cannot be cut any further. */
@@ -32,8 +34,23 @@ static uint64_t count_meetings(const Nodes *nodes, Arena *scratch) {
     return meetings;
 }
 
-void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target, Arena *arena,
-                   Round *round) {
+/* Fixed tensors are where they are, and a copy made by spilling lives within one iteration unless
+ * it says otherwise. */
+static void make_opaque(const Func *func, const bool *copy, Live *live, Arena *arena) {
+    bool *exempt = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        exempt[t] = (copy && copy[t]) || func->tensors[t].fixed;
+    make_loops_opaque(func, exempt, live, arena);
+}
+
+Live live_as_coloured(const Func *func, const Options *options, Arena *arena) {
+    Live live = live_range(func, arena);
+    if (options->allocator == ALLOCATOR_FLAT) make_opaque(func, NULL, &live, arena);
+    return live;
+}
+
+void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target,
+                   const Options *options, Arena *arena, Round *round) {
     const Func *func = rewritten->func;
     bool *copy = NEW_ARRAY(arena, bool, func->ntensors);
     bool *minimal = NEW_ARRAY(arena, bool, func->ntensors);
@@ -42,10 +59,15 @@ void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *t
         minimal[t] = is_minimal(rewritten, plan, t);
     }
     *round = (Round){.func = func, .live = live_range(func, arena)};
+    bool flat = options->allocator == ALLOCATOR_FLAT;
+    if (flat) make_opaque(func, copy, &round->live, arena);
     round->nodes = renumber(func, &round->live, copy, arena);
     Arena scratch;
     arena_init(&scratch);
-    find_costs(func, &round->nodes, target, minimal, &scratch);
+    if (flat)
+        find_costs_flat(func, &round->nodes, target, minimal, options->dma_optlevel > 4, &scratch);
+    else
+        find_costs(func, &round->nodes, target, minimal, &scratch);
     round->meetings = count_meetings(&round->nodes, &scratch);
     arena_free(&scratch);
     round->pressure = find_pressure(&round->nodes, arena);
@@ -143,7 +165,10 @@ static NodeStack by_height(const Nodes *nodes, Arena *arena) {
 
 static void try_stack(const Options *options, NodeStack stack, const Axis *axis, Arena *arena,
                       Round *round) {
-    Placement placement = select_places(&round->nodes, &round->graph, axis, &stack, arena);
+    Placement placement =
+        options->allocator == ALLOCATOR_FLAT
+            ? select_places_flat(&round->nodes, &round->graph, axis, &stack, arena)
+            : select_places(&round->nodes, &round->graph, axis, &stack, arena);
     if (placement.nfailed > 0 && options->effort >= 1 && round->pressure.peak <= axis->size)
         repair(&round->nodes, &round->graph, axis,
                REPAIR_STEPS + REPAIR_PER_EDGE * round->graph.edges, &placement, arena);

@@ -20,9 +20,13 @@ typedef struct {
     uint32_t coalesced; /* pairs of partners that share their place */
 } Round;
 
-/* Live ranges, nodes, costs and pressure of `rewritten`. O(accesses log accesses). */
-void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target, Arena *arena,
-                   Round *round);
+/* Live ranges of the input; loops are opaque to the flat allocator. */
+Live live_as_coloured(const Func *func, const Options *options, Arena *arena);
+
+/* Live ranges, nodes, costs and pressure of `rewritten`; loops are opaque to the flat allocator.
+ * O(accesses log accesses). */
+void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target,
+                   const Options *options, Arena *arena, Round *round);
 
 /* Builds the graph and looks for places: simplify and select, then from effort 1 on repair and the
  * other metrics, from effort 2 on the placement search where no point is over capacity. `spilled`:
