@@ -1,6 +1,7 @@
 #include "cli/run.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "cli/check.h"
 #include "cli/jobs.h"
@@ -21,6 +22,27 @@ static ExitStatus check_target(const CommandLine *line) {
                 (int)near.length, near.text);
 }
 
+/* Names made from the input's: copies, homes and parts have them, and which there are is known only
+ * at the end. */
+static bool is_derived(Str name, Str from) {
+    static const char *const MARKS[] = {"_ReloadStore", "_SpillSave", "_Split"};
+    if (name.length <= from.length || memcmp(name.text, from.text, from.length) != 0) return false;
+    Str rest = {name.text + from.length, name.length - from.length};
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (rest.length > strlen(MARKS[i]) && memcmp(rest.text, MARKS[i], strlen(MARKS[i])) == 0)
+            return true;
+    return false;
+}
+
+static ExitStatus fail_to_explain(Str name, const Str *names, size_t count) {
+    Str near = str_nearest(name, names, (uint32_t)count);
+    int length = (int)name.length;
+    if (near.length == 0)
+        return fail(EXIT_WRONG, "option '--explain': no tensor '%.*s'", length, name.text);
+    return fail(EXIT_WRONG, "option '--explain': no tensor '%.*s'; did you mean '%.*s'?", length,
+                name.text, (int)near.length, near.text);
+}
+
 /* The tensor of --explain, named as in the file or without its `%`, in some function. */
 static ExitStatus find_explained(const char *argument, const Module *module, Arena *arena,
                                  Str *name) {
@@ -30,14 +52,12 @@ static ExitStatus find_explained(const char *argument, const Module *module, Are
     for (uint32_t f = 0; f < module->nfuncs; f++) {
         const Func *func = &module->funcs[f];
         for (uint32_t t = 0; t < func->ntensors; t++) {
-            if (str_equal(func->tensors[t].name, *name)) return EXIT_DONE;
-            PUSH(arena, names, count, capacity, func->tensors[t].name);
+            Str one = func->tensors[t].name;
+            if (str_equal(one, *name) || is_derived(*name, one)) return EXIT_DONE;
+            PUSH(arena, names, count, capacity, one);
         }
     }
-    Str near = str_nearest(*name, names, (uint32_t)count);
-    if (near.length == 0) return fail(EXIT_WRONG, "option '--explain': no tensor '%s'", argument);
-    return fail(EXIT_WRONG, "option '--explain': no tensor '%s'; did you mean '%.*s'?", argument,
-                (int)near.length, near.text);
+    return fail_to_explain(*name, names, count);
 }
 
 /* ---- allocating ---- */
@@ -67,6 +87,20 @@ static ExitStatus exit_of(AllocStatus status) {
     return EXITS[status];
 }
 
+/* A copy, home or part that the results turned out not to have. */
+static ExitStatus check_explained(const Job *jobs, const Input *input, const Options *options,
+                                  Arena *arena) {
+    Str *names = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t i = 0; i < input->module.nfuncs; i++) {
+        const Func *func = jobs[i].result.func;
+        if (jobs[i].result.explanation.length > 0) return EXIT_DONE;
+        for (uint32_t t = 0; t < func->ntensors; t++)
+            PUSH(arena, names, count, capacity, func->tensors[t].name);
+    }
+    return fail_to_explain(*options->explain, names, count);
+}
+
 static void print_lines(Str lines) {
     if (lines.length > 0) fwrite(lines.text, 1, lines.length, stderr);
 }
@@ -93,6 +127,8 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
     Job *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
     progress_end(&progress);
     ExitStatus status = report_jobs(jobs, input, line);
+    if (status == EXIT_DONE && options->explain)
+        status = check_explained(jobs, input, options, arena);
     if (status == EXIT_DONE) {
         status = write_results(line, input, jobs, arena);
     } else {
@@ -112,6 +148,7 @@ static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *ar
         ExitStatus status = find_explained(line->explain, &input->module, arena, &explain);
         if (status != EXIT_DONE) return status;
         options.explain = &explain;
+        options.source = &input->source;
     }
     if (line->previous) {
         ExitStatus status = input_read(&previous, arena, line->previous, line);

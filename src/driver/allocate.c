@@ -9,6 +9,7 @@
 #include "analysis/split.h"
 #include "driver/demand.h"
 #include "driver/draw.h"
+#include "driver/explain.h"
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
@@ -406,15 +407,19 @@ static bool judge(Job *job) {
     return good;
 }
 
+static void name_tensors(Job *job, const uint32_t *parent) {
+    job->names = RAW_ARRAY(job->arena, Str, job->func->ntensors);
+    for (uint32_t t = 0; t < job->func->ntensors; t++)
+        job->names[t] = job->input->tensors[parent ? parent[t] : t].name;
+}
+
 /* Takes the webs of the input apart, if that is wanted. */
 static void split_input(Job *job) {
     Split split = {.func = job->input};
     if (job->options->split) split = split_webs(job->input, job->arena);
     job->func = split.func;
     job->result.report.split = split.added;
-    job->names = RAW_ARRAY(job->arena, Str, job->func->ntensors);
-    for (uint32_t t = 0; t < job->func->ntensors; t++)
-        job->names[t] = job->input->tensors[split.added ? split.parent[t] : t].name;
+    name_tensors(job, split.added ? split.parent : NULL);
     if (split.added) job->result.live = live_range(job->func, job->arena);
 }
 
@@ -427,6 +432,7 @@ static AllocStatus run(Job *job) {
     if (is_placed(job->func)) {
         job->current = unchanged(job->func, job->arena);
         job->plan = plan_make(job->func, job->arena);
+        name_tensors(job, NULL);
         sum_up(job);
         return judge(job) ? ALLOCATED : WRONG_INPUT;
     }
@@ -455,6 +461,18 @@ static AllocStatus run(Job *job) {
     return judge(job) ? ALLOCATED : WRONG_RESULT;
 }
 
+static Str explain_job(Job *job) {
+    Explained about = {.options = job->options,
+                       .target = job->target,
+                       .func = job->func,
+                       .names = job->names,
+                       .earlier = &job->earlier,
+                       .plan = &job->plan,
+                       .result = &job->current,
+                       .live = &job->result.live};
+    return explain(&about, job->arena);
+}
+
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags) {
     Job job = {.input = func,
@@ -471,6 +489,7 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
     if (job.result.status == ALLOCATED) {
         job.result.func = job.current.func;
         job.result.live = live_range(job.current.func, arena);
+        if (options->explain) job.result.explanation = explain_job(&job);
     }
     Str log = {job.log.buffer, (uint32_t)job.log.length};
     job.result.log = (Str){arena_copy(arena, log.text, log.length), log.length};

@@ -20,6 +20,7 @@ typedef struct {
     bool verify;                              /* check the result before it is written */
     bool verbose;                             /* gather the report lines */
     const Str *explain;                       /* tensor to explain, or NULL */
+    const Source *source;                     /* the input's text, to explain by line; or NULL */
     const Module *previous;                   /* an earlier allocation to stay close to, or NULL */
 } Options;
 
