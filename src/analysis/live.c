@@ -423,10 +423,22 @@ static bool same_blocks(const Operand *a, const Operand *b) {
            (a->blocks->kind != BLOCKS_RANGE || affine_equal(a->blocks->high, b->blocks->high));
 }
 
-/* True if a write hits the block in just those iterations in which a later read does. */
+/* True if the write runs in all iterations in which the read does: its loops stand where the read's
+ * do. */
+static bool runs_whenever(const Event *write, const Event *read) {
+    for (uint32_t i = 0; i < write->ndetermined; i++) {
+        bool same = false;
+        for (uint32_t j = 0; j < read->ndetermined; j++)
+            same |= read->determined[j].loop == write->determined[i].loop &&
+                    read->determined[j].iteration == write->determined[i].iteration;
+        if (!same) return false;
+    }
+    return true;
+}
+
+/* True if a write hits the block in all iterations in which a later read does. */
 static bool serves(Pass *pass, const Event *write, const Event *read) {
-    if (write->loop != read->loop ||
-        (write->ndetermined > 0 && write->ndetermined != read->ndetermined) ||
+    if (write->loop != read->loop || !runs_whenever(write, read) ||
         diverging_loop(pass, write, read) != NO_LOOP ||
         (!write->sure && !same_blocks(write->operand, read->operand)))
         return false;
