@@ -16,8 +16,8 @@ static int64_t blocks_named(const Func *func, uint32_t tensor, uint32_t point) {
     return most;
 }
 
-/* True if the instruction copies the tensor, and the other end may be the same place: one of the two
- * then counts for both. */
+/* True if the instruction copies the tensor, and the other end may be the same place: one of the
+ * two then counts for both. */
 static bool is_shared(const Plan *plan, uint32_t tensor, uint32_t point) {
     const Inst *inst = &plan->func->insts[point];
     if (!copy_is_elidable(plan->func, inst)) return false;

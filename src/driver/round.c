@@ -98,11 +98,15 @@ static void take_places(Round *round, const PackItem *items, Arena *arena) {
     }
 }
 
-/* Steps of the search: all of the effort's for the input itself, a part of them once something is
- * spilled, when another round costs less than a longer search. */
-static uint64_t search_steps(const Options *options, bool spilled) {
-    enum { PART = 100 };
-    return pack_default_steps(options->effort) / (spilled ? PART : 1);
+/* Steps of the search: the effort's, at most so many for each rectangle, as small problems that
+ * resist are not worth a large one's time; a part of them once something is spilled, when another
+ * round costs less than a longer search. */
+static uint64_t search_steps(const Options *options, size_t rectangles, bool spilled) {
+    enum { PART = 100, PER_RECTANGLE = 4000000 };
+    uint64_t steps = pack_default_steps(options->effort), most = PER_RECTANGLE * rectangles;
+    for (int level = 2; level < options->effort; level++)
+        most = most > UINT64_MAX / 10 ? UINT64_MAX : most * 10;
+    return (steps < most ? steps : most) / (spilled ? PART : 1);
 }
 
 /* A search over so many nodes finds nothing that repair does not. */
@@ -133,7 +137,7 @@ static void search_round(const Options *options, uint32_t size, bool spilled, Ar
         }
     }
     uint64_t used;
-    PackOptions pack_options = {search_steps(options, spilled), options->seed};
+    PackOptions pack_options = {search_steps(options, count, spilled), options->seed};
     if (pack(&problem, pack_options, &scratch, &used) == PACK_FOUND) {
         take_places(round, problem.items, arena);
         round->placed = true;
