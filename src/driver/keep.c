@@ -164,7 +164,8 @@ static bool is_apart(const Keep *keep, Partner partner) {
     if (keep->options->placed)
         return !same_rects(present_rects(keep, dst->tensor), present_rects(keep, src->tensor),
                            dst->blocks);
-    const Rect *a = keep->old[dst->tensor], *b = keep->old[src->tensor];
+    const Rect *a = dst->fixed ? dst->rects : keep->old[dst->tensor];
+    const Rect *b = src->fixed ? src->rects : keep->old[src->tensor];
     return a && b && !same_rects(a, b, dst->blocks);
 }
 
