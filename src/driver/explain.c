@@ -424,13 +424,15 @@ static void explain_tensor(Explain *pass, uint32_t t) {
             tensor->space == SPACE_DRAM ? "DRAM" : "PSUM");
         return;
     }
+    if (range.count == 0) {
+        SAY(pass, " is never live, so it needs no place: ");
+        say_size(pass, tensor);
+        SAY(pass, ".\n");
+        return;
+    }
     bool spilled = pass->about->plan->spilled[t];
     SAY(pass, spilled ? " was spilled: " : " is on chip all its life: ");
     say_size(pass, tensor);
-    if (range.count == 0) {
-        SAY(pass, ", never live: it needs no place.\n");
-        return;
-    }
     SAY(pass, ", live ");
     say_stretches(pass, range);
     SAY(pass, ".\n");
