@@ -1,5 +1,6 @@
 #include "driver/allocate.h"
 
+#include <math.h>
 #include <string.h>
 #include <time.h>
 
@@ -116,6 +117,9 @@ static bool prepare(Job *job) {
     double begin = now();
     split_input(job);
     job->earlier = earlier_find(job->options->previous, job->func->name, job->arena);
+    if (job->options->previous && !job->earlier.func)
+        diag_warning(job->diags, job->func->span,
+                     "the earlier allocation has no function of this name");
     job->apart = NEW_ARRAY(job->arena, bool, job->func->ninsts);
     job->plan = plan_make(job->func, job->arena);
     job->sources = sources_make(&job->plan, job->arena);
@@ -149,14 +153,13 @@ static AllocStatus run(Job *job) {
     if (!check_fixed(job->func, &job->result.live, job->diags)) return WRONG_INPUT;
     if (is_placed(job->func)) return check_placed(job);
     if (!prepare(job)) return NOT_ALLOCATED;
-    if (!colour_to_fixpoint(job)) {
-        if (out_of_time(job)) {
-            diag_error(job->diags, job->func->span, "out of time after %.0f seconds",
-                       job->options->time_limit);
-            return NOT_ALLOCATED;
-        }
-        if (!take_last_resort(job)) return NOT_ALLOCATED;
+    bool placed = colour_to_fixpoint(job);
+    if (out_of_time(job)) {
+        diag_error(job->diags, job->func->span, "out of time after %g seconds",
+                   job->options->time_limit);
+        return NOT_ALLOCATED;
     }
+    if (!placed && !take_last_resort(job)) return NOT_ALLOCATED;
     finish(job);
     return ALLOCATED;
 }
@@ -221,6 +224,7 @@ static void try_less_effort(Job *best, const Options *options, Options *lower) {
     for (; effort >= 0 && may_do_better(best); effort--) {
         lower[effort] = *options;
         lower[effort].effort = effort;
+        if (options->effort == 9) lower[effort].time_limit = INFINITY;
         DiagQueue *diags = NEW(best->arena, DiagQueue);
         diag_init(diags, best->arena);
         Job job = make_job(best->input, best->target, &lower[effort], best->arena, diags);
@@ -235,6 +239,7 @@ static void try_more_effort(Job *best, const Options *options, Options *higher) 
         double begin = now();
         higher[effort] = *options;
         higher[effort].effort = effort;
+        higher[effort].time_limit = INFINITY;
         DiagQueue *diags = NEW(best->arena, DiagQueue);
         diag_init(diags, best->arena);
         Job job = make_job(best->input, best->target, &higher[effort], best->arena, diags);
@@ -243,7 +248,7 @@ static void try_more_effort(Job *best, const Options *options, Options *higher) 
         best->started = started;
         if (now() - started + DEARER * (now() - begin) > options->time_limit) {
             diag_warning(best->diags, best->input->span,
-                         "the time limit is near: this is the best result found");
+                         "the time is up: this is the best result found");
             return;
         }
     }
@@ -256,7 +261,10 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
     DiagQueue own;
     diag_init(&own, arena);
     efforts[9] = *options;
-    if (options->effort == 9) efforts[9].effort = 2;
+    if (options->effort == 9) {
+        efforts[9].effort = 2;
+        efforts[9].time_limit = INFINITY;
+    }
     Job job = make_job(func, target, &efforts[9], arena, &own);
     double started = job.started;
     if (options->effort == 9) try_more_effort(&job, options, efforts);

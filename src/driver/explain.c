@@ -405,7 +405,7 @@ static void say_spilled(Explain *pass, uint32_t t, LiveRange range) {
     uint32_t peak = find_peak(pass, t, range, true);
     bool away = peak != UINT32_MAX;
     if (!away) peak = find_peak(pass, t, range, false);
-    SAY(pass, away ? "  Most was needed without it " : "  Most is needed while it lives ");
+    SAY(pass, away ? "  With it, most would be needed " : "  Most is needed while it lives ");
     say_pressure(pass, peak);
     if (away &&
         pass->pressure.need[peak] <= (uint32_t)(target_usable(pass->about->target) / GRANULE))

@@ -29,12 +29,24 @@ static void log_failed(Job *job, const Round *round) {
     }
 }
 
+/* Where the graph was not needed it is built for its figures alone, if it is not too large: then
+ * pairs of intervals that meet stand for edges, and the degree is left open. */
+static void note_graph(Report *report, const Round *round) {
+    enum { LARGEST = 1 << 22 };
+    Graph graph = round->graph;
+    Arena scratch;
+    arena_init(&scratch);
+    if (!graph.first && round->meetings <= LARGEST) graph = build(&round->nodes, &scratch);
+    report->edges = graph.first ? graph.edges : round->meetings;
+    report->max_degree = graph.max_degree;
+    arena_free(&scratch);
+}
+
 void report_round(Job *job, const Round *round) {
     Report *report = &job->result.report;
     if (report->iterations++ == 0) {
         report->tensors = round->nodes.count;
-        report->edges = round->graph.first ? round->graph.edges : round->meetings;
-        report->max_degree = round->graph.max_degree;
+        note_graph(report, round);
         report->high_water_before = (int64_t)round->pressure.peak * GRANULE;
     }
     LOG(job, "  renumber locations: %u tensors", round->nodes.count);

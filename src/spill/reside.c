@@ -360,11 +360,25 @@ static void cut_at_kills(Reside *pass, uint32_t tensor) {
             plan_cut_gap(plan, tensor, a, false);
 }
 
+/* A value that is made anew in each iteration and serves all accesses from one copy never leaves:
+ * the loops that were opened for it say nothing. */
+static void forget_if_whole(Reside *pass, uint32_t tensor) {
+    Plan *plan = pass->plan;
+    uint32_t first = plan->first[tensor];
+    if (!is_kill(pass, tensor, first) || plan->accesses[first].inst == ENTRY) return;
+    for (uint32_t a = first; a < plan->first[tensor + 1]; a++)
+        if (plan->accesses[a].cut) return;
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
+        plan->loops[l].cut = plan->loops[l].lasting = false;
+    plan->spilled[tensor] = false;
+}
+
 static void close_all(Reside *pass) {
     for (uint32_t t = 0; t < pass->func->ntensors; t++) {
         if (!pass->plan->spilled[t]) continue;
         cut_at_kills(pass, t);
         plan_close(pass->plan, t);
+        forget_if_whole(pass, t);
     }
 }
 
