@@ -98,6 +98,7 @@ static void try_percents(Levels *levels) {
     bool many = levels->round->nodes.count > MANY_NODES;
     for (uint32_t i = 0; i < PERCENTS; i++) {
         if (many && i + 1 < PERCENTS) continue;
+        if (levels->options->effort < 2 && !many && i > 0) break;
         reside_with(levels, PERCENT[i]);
         rewrite_round(levels);
         colour_round(levels->options, levels->relief->size, true, levels->memory, levels->round);

@@ -110,7 +110,7 @@ static uint64_t search_steps(const Options *options, size_t rectangles, bool spi
 }
 
 /* A search over so many nodes finds nothing that repair does not. */
-enum { MOST_SEARCHED = 4000, FEW_FAILED = 8 };
+enum { MOST_SEARCHED = 4000, FEW_NODES = 500, FEW_FAILED = 8 };
 
 static void search_round(const Options *options, uint32_t size, bool spilled, Arena *arena,
                          Round *round) {
@@ -187,6 +187,10 @@ static void colour_spilled(const Options *options, const Axis *axis, Arena *aren
     round->stack = simplify(&round->nodes, &round->graph, axis, options->metric, arena);
     if (round->nodes.count <= MOST_SEARCHED) try_stack(options, round->stack, axis, arena, round);
     if (!round->placed) try_stack(options, by_height(&round->nodes, arena), axis, arena, round);
+    for (int i = 1; i < 3 && !round->placed && round->nodes.count <= FEW_NODES; i++)
+        try_stack(options,
+                  simplify(&round->nodes, &round->graph, axis, (options->metric + i) % 3, arena),
+                  axis, arena, round);
     bool nearly = round->placement.nfailed <= FEW_FAILED && round->nodes.count <= MOST_SEARCHED;
     if (!round->placed && options->effort >= 2 && nearly && round->pressure.peak <= axis->size)
         search_round(options, axis->size, true, arena, round);
