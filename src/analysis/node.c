@@ -2,6 +2,10 @@
 
 #include <math.h>
 
+/* More blocks than this are taken as alike, live wherever any of them is: pairs would be too many.
+ */
+enum { MOST_RANGED = 4096 };
+
 static const Rect *fixed_rects(const Tensor *tensor, uint32_t *height, Arena *arena) {
     Rect *rects = RAW_ARRAY(arena, Rect, (size_t)tensor->blocks);
     *height = 0;
@@ -28,7 +32,7 @@ Nodes renumber(const Func *func, const Live *live, const bool *is_copy, Arena *a
                      .fixed = tensor->fixed,
                      .copy = is_copy && is_copy[t],
                      .range = live->whole[t],
-                     .block_ranges = live->blocks[t],
+                     .block_ranges = tensor->blocks <= MOST_RANGED ? live->blocks[t] : NULL,
                      .cost = INFINITY};
         if (node.fixed) node.rects = fixed_rects(tensor, &node.height, arena);
         nodes.of[t] = nodes.count;

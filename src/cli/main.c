@@ -16,6 +16,7 @@ int main(int argc, char **argv) {
     CommandLine line;
     hold_standard_streams();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a failed write: exit 3 */
+    signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     if (!command_line_read(&line, argc, argv)) return EXIT_WRONG;
     return (int)run(&line);
 }

@@ -296,6 +296,27 @@ static bool find_lowest(Select *pass, const Node *node, Rect *rect) {
 
 /* ---- nodes ---- */
 
+/* Blocks that are alike in a class of one band: lowest first in one walk over what is free. */
+static bool fill_lowest(Select *pass, uint32_t n, Rect *rects) {
+    const Node *node = &pass->nodes->items[n];
+    uint8_t band = class_bands(node->class).masks[0];
+    Pool all = {band, band, 0};
+    uint32_t placed = 0;
+    gather_taken(pass, n, 0);
+    find_segments(pass, node->class);
+    for (uint32_t i = 0; i < pass->nsegments && placed < node->blocks; i++) {
+        if (!in_pool(all, pass->segments[i].free)) continue;
+        uint32_t offset = align_up(pass->segments[i].low, node->align);
+        while (i + 1 < pass->nsegments && in_pool(all, pass->segments[i + 1].free))
+            i++;
+        while (placed < node->blocks && (uint64_t)offset + node->height <= pass->segments[i].high) {
+            rects[placed++] = (Rect){offset, offset + node->height, band};
+            offset = align_up((uint64_t)offset + node->height, node->align);
+        }
+    }
+    return placed == node->blocks;
+}
+
 /* Several blocks: lowest first, each beside the node's own that are live with it. */
 static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
     const Node *node = &pass->nodes->items[n];
@@ -317,6 +338,12 @@ static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
 static bool place_node(Select *pass, uint32_t n, Rect *rects) {
     const Node *node = &pass->nodes->items[n];
     if (node->height > pass->size) return false;
+    Bands bands = class_bands(node->class);
+    if (!node->block_ranges &&
+        (uint64_t)node->blocks * node->height > (uint64_t)pass->size * bands.count)
+        return false;
+    if (node->blocks > 1 && !node->block_ranges && bands.count == 1)
+        return fill_lowest(pass, n, rects);
     if (node->blocks > 1) return place_blocks(pass, n, rects);
     gather_taken(pass, n, 0);
     find_segments(pass, node->class);

@@ -112,6 +112,12 @@ static void split_input(Job *job) {
     if (split.added) job->result.live = live_range(job->func, job->arena);
 }
 
+/* Granules of the byte axis, the last one counted though it may not be whole: a fixed tensor may
+ * touch it. */
+static uint32_t touched_size(const Job *job) {
+    return job->size + (target_usable(job->target) % GRANULE != 0);
+}
+
 /* Everything the rounds need. False where some instruction cannot run whatever is spilled. */
 static bool prepare(Job *job) {
     double begin = now();
@@ -123,7 +129,7 @@ static bool prepare(Job *job) {
     job->apart = NEW_ARRAY(job->arena, bool, job->func->ninsts);
     job->plan = plan_make(job->func, job->arena);
     job->sources = sources_make(&job->plan, job->arena);
-    uint32_t bad = impossible_instruction(&job->plan, &job->result.live, job->size);
+    uint32_t bad = impossible_instruction(&job->plan, &job->result.live, touched_size(job));
     if (bad != UINT32_MAX) {
         tell_impossible(job, bad, true);
         return false;

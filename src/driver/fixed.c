@@ -48,12 +48,21 @@ static void report(Check *check, uint32_t tensor, uint32_t other) {
               b->name.text);
 }
 
-/* The two ends of an elided copy may meet where one of them ends. */
+/* True if two rectangles are one and the same place, to the byte. */
+static bool coincide(const Check *check, const Stay *a, const Stay *b) {
+    const Tensor *one = &check->func->tensors[a->owner], *other = &check->func->tensors[b->owner];
+    return a->rect.low == b->rect.low && a->rect.high == b->rect.high &&
+           a->rect.mask == b->rect.mask && one->at[0].byte % GRANULE == other->at[0].byte % GRANULE;
+}
+
+/* The two ends of an elided copy, at one place, may meet where one of them ends. */
 static bool judge(void *context, const Stay *earlier, const Stay *later) {
     Check *check = context;
     uint32_t point = later->interval.first;
     bool hands_on = earlier->interval.last == point || later->interval.last == point;
-    if (hands_on && joins(&check->func->insts[point], earlier->owner, later->owner)) return true;
+    if (hands_on && coincide(check, earlier, later) &&
+        joins(&check->func->insts[point], earlier->owner, later->owner))
+        return true;
     report(check, later->owner, earlier->owner);
     return false;
 }
