@@ -24,7 +24,7 @@ const OptionRow OPTION_ROWS[] = {
     {"target", 0, STORE_TEXT, IN_ALL, FIELD(target), "NAME", "the file's",
      "built-in target, in place of all that the file says", 0, 0, NULL},
     {"sb-bytes", 0, STORE_INT64, IN_ALL, FIELD(sb_bytes), "N", "the target's",
-     "usable bytes per partition (nothing reserved)", 1, INT64_MAX, NULL},
+     "usable bytes per partition (nothing reserved)", 1, TARGET_MOST_BYTES, NULL},
     {"allocator", 0, STORE_CHOICE, IN_ALLOCATE, FIELD(options.allocator), "NAME", "loop",
      "loop or flat", 0, 0, "loop flat"},
     {"metric", 0, STORE_INT, IN_ALLOCATE, FIELD(options.metric), "N", "0", "spill metric: 0 to 2",
