@@ -802,7 +802,9 @@ static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool
         bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
         bool of_input = kind == OP_SAVE && judged && store_inputs &&
                         out->role[inst_src(inst)->tensor] == ROLE_KEPT;
-        keep[i] = !judged || needed[i] || of_input;
+        /* A reload serves a read, even one whose index never hits. */
+        bool reload = kind == OP_LOAD && out->origin_inst[i] == INSERTED;
+        keep[i] = !judged || needed[i] || of_input || reload;
         gone += !keep[i];
     }
     return gone;
