@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "colour/overlap.h"
 #include "support/sort.h"
 
 typedef struct CarriedPlace {
@@ -35,6 +36,32 @@ Carry carry_note(const Rewritten *current, const Round *round, const uint32_t *r
     return carry;
 }
 
+CarryList carry_begin(uint32_t most, Arena *arena) {
+    return (CarryList){{RAW_ARRAY(arena, CarriedPlace, most), 0}};
+}
+
+void carry_access(CarryList *list, uint32_t tensor, uint32_t access, const Rect *rect) {
+    list->carry.items[list->carry.count++] =
+        (CarriedPlace){(uint64_t)tensor << 32 | (access + 1), rect, 1};
+}
+
+void carry_node(CarryList *list, const Rewritten *current, const Node *node, const Rect *rects) {
+    list->carry.items[list->carry.count++] =
+        (CarriedPlace){identity_of(current, node->tensor), rects, node->blocks};
+}
+
+Carry carry_end(CarryList *list, Arena *arena) {
+    uint32_t count = list->carry.count;
+    SortKey *order = RAW_ARRAY(arena, SortKey, count);
+    for (uint32_t i = 0; i < count; i++)
+        order[i] = (SortKey){list->carry.items[i].identity, i};
+    sort_keys(order, count, arena);
+    Carry carry = {RAW_ARRAY(arena, CarriedPlace, count), count};
+    for (uint32_t i = 0; i < count; i++)
+        carry.items[i] = list->carry.items[order[i].id];
+    return carry;
+}
+
 /* The last place of the tensor at or before the identity, else the first behind it. */
 static const CarriedPlace *find_place(const Carry *carry, uint64_t identity) {
     uint32_t low = 0, high = carry->count;
@@ -51,16 +78,42 @@ static const CarriedPlace *find_place(const Carry *carry, uint64_t identity) {
     return behind ? &carry->items[low] : NULL;
 }
 
+static bool rects_meet(Rect a, Rect b) {
+    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
+}
+
 static bool is_in_the_way(const Round *round, uint32_t n, uint32_t m) {
     const Node *node = &round->nodes.items[n], *other = &round->nodes.items[m];
     for (uint32_t i = 0; i < node->blocks; i++)
         for (uint32_t j = 0; j < other->blocks; j++) {
-            Rect a = round->placement.rects[n][i], b = round->placement.rects[m][j];
-            if ((a.mask & b.mask) && a.low < b.high && b.low < a.high &&
+            if (rects_meet(round->placement.rects[n][i], round->placement.rects[m][j]) &&
                 blocks_meet(node, i, other, j))
                 return true;
         }
     return false;
+}
+
+static bool never(void *context, const Stay *earlier, const Stay *later) {
+    (void)context, (void)earlier, (void)later;
+    return false;
+}
+
+/* Two blocks of one node that live together but stand in one place. */
+static bool is_in_its_own_way(const Round *round, uint32_t n, Arena *scratch) {
+    const Node *node = &round->nodes.items[n];
+    if (node->blocks == 1) return false;
+    Stay *stays = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t b = 0; b < node->blocks; b++) {
+        LiveRange range = node_block_range(node, b);
+        for (uint32_t i = 0; i < range.count; i++) {
+            Stay stay = {range.items[i], round->placement.rects[n][b], b};
+            PUSH(scratch, stays, count, capacity, stay);
+        }
+    }
+    bool apart = stays_are_apart(stays, count, never, NULL);
+    arena_reset(scratch);
+    return !apart;
 }
 
 static void leave_out(Round *round, uint32_t n) {
@@ -82,8 +135,11 @@ void carry_places(const Carry *carry, const Rewritten *rewritten, Round *round, 
         round->placement.rects[n] = RAW_ARRAY(arena, Rect, node->blocks);
         memcpy(round->placement.rects[n], rects, node->blocks * sizeof(Rect));
     }
+    Arena scratch;
+    arena_init(&scratch);
     for (uint32_t n = 0; n < nodes->count; n++) {
-        bool stays = round->placement.rects[n];
+        bool stays = round->placement.rects[n] &&
+                     (nodes->items[n].fixed || !is_in_its_own_way(round, n, &scratch));
         for (uint64_t i = round->graph.first[n];
              stays && !nodes->items[n].fixed && i < round->graph.first[n + 1]; i++) {
             uint32_t m = round->graph.adjacent[i];
@@ -92,5 +148,6 @@ void carry_places(const Carry *carry, const Rewritten *rewritten, Round *round, 
         }
         if (!stays) leave_out(round, n);
     }
+    arena_free(&scratch);
     round->placed = round->placement.nfailed == 0;
 }

@@ -6,14 +6,16 @@
 #include "colour/repair.h"
 #include "driver/carry.h"
 #include "driver/finish.h"
+#include "driver/lodging.h"
 #include "driver/part.h"
 
-/* Percents of the State Buffer that are left free, in turn. */
+/* Percents of the State Buffer that are left free at first, in turn: fragmentation takes them. */
 static const uint32_t PERCENT[] = {0, 8, 15};
-enum { PERCENTS = sizeof PERCENT / sizeof *PERCENT, MOST_HELD = 8 };
-
-/* So many nodes are not placed for several percents: time. */
-enum { MANY_NODES = 20000 };
+enum {
+    PERCENTS = sizeof PERCENT / sizeof *PERCENT,
+    LODGED = 2, /* the first so many are searched for places and kept gaps together */
+    MOST_HELD = 8
+};
 
 /* What leaving out a node that must not be spilled weighs in the choice. */
 static const double MUST_STAY = 1e12;
@@ -25,6 +27,7 @@ typedef struct {
     bool *spilled;
     Carry places;
     double cost;
+    bool placed; /* this or one before had a place for everything */
 } Attempt;
 
 static void save_attempt(const Levels *levels, double cost, Attempt *attempt) {
@@ -76,59 +79,108 @@ static uint64_t repair_steps(const Round *round) {
     return LEAST + PER_EDGE * round->graph.edges;
 }
 
+static ResideOptions reside_options(const Levels *levels, uint32_t percent) {
+    const Relief *relief = levels->relief;
+    uint32_t left = (uint32_t)((uint64_t)relief->size * percent / 100);
+    return (ResideOptions){.candidate = relief->candidate,
+                           .tax = relief->tax,
+                           .size = relief->size - left,
+                           .steps = CHOICE_STEPS,
+                           .remat = levels->options->remat,
+                           .keep = levels->options->reload_elim};
+}
+
 static void reside_with(Levels *levels, uint32_t percent) {
     Relief *relief = levels->relief;
     const Plan *plan = levels->plan;
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         relief->candidate[t] = plan->spillable[t];
-    ResideOptions options = {.candidate = relief->candidate,
-                             .tax = relief->tax,
-                             .size =
-                                 relief->size - (uint32_t)((uint64_t)relief->size * percent / 100),
-                             .steps = CHOICE_STEPS,
-                             .remat = levels->options->remat,
-                             .keep = levels->options->reload_elim};
-    reside(levels->plan, levels->sources, relief->live, levels->target, options);
+    reside(levels->plan, levels->sources, relief->live, levels->target,
+           reside_options(levels, percent));
+}
+
+/* Steps of a search for places. */
+static uint64_t lodging_steps(const Levels *levels) {
+    static const uint64_t STEPS[] = {0, 5000000, 25000000, 200000000};
+    enum { LAST = sizeof STEPS / sizeof *STEPS - 1 };
+    int effort = levels->options->effort;
+    return STEPS[effort < LAST ? effort : LAST];
+}
+
+/* The function as the plan has it now, with places known by what they belong to. */
+static void rewrite_with(Levels *levels, const Carry *places) {
+    rewrite_round(levels);
+    levels->round->graph = build(&levels->round->nodes, levels->memory);
+    carry_places(places, levels->current, levels->round, levels->memory);
+}
+
+/* Keeps what there is now, if it is the best so far. */
+static void judge_attempt(Levels *levels, Attempt *best) {
+    double cost = attempt_cost(levels);
+    best->placed |= levels->round->placed;
+    if (cost < best->cost) save_attempt(levels, cost, best);
+}
+
+/* Colours what the choice alone has made. True if that has a place for everything. */
+static bool colour_copies(Levels *levels, Attempt *best) {
+    colour_round(levels->options, levels->relief->size, true, levels->memory, levels->round);
+    judge_attempt(levels, best);
+    return levels->round->placed;
+}
+
+/* Decides anew on kept gaps, together with places. True if everything has a place and costs hardly
+ * more than the choice alone. */
+static bool lodge_copies(Levels *levels, Attempt *best) {
+    enum { HARDLY = 50 /* one part in so many */ };
+    double before = (double)sum_dmas(levels->plan->func, levels->target).cycles;
+    double chosen = (double)sum_dmas(levels->current->func, levels->target).cycles;
+    Carry places =
+        find_lodging(levels->plan, levels->sources, levels->relief, levels->current, levels->round,
+                     reside_options(levels, 0), lodging_steps(levels), levels->memory);
+    rewrite_with(levels, &places);
+    judge_attempt(levels, best);
+    return levels->round->placed && attempt_cost(levels) <= chosen + (chosen - before) / HARDLY;
 }
 
 /* Tries the percents; the best attempt is restored, its function rewritten and its places carried.
- */
+ * Large functions are not coloured: of so many nodes that places too few. */
 static void try_percents(Levels *levels) {
+    enum { MOST_COLOURED = 4000 };
     Attempt best = {.cost = INFINITY};
-    bool many = levels->round->nodes.count > MANY_NODES;
-    for (uint32_t i = 0; i < PERCENTS; i++) {
-        if (many && i + 1 < PERCENTS) continue;
-        if (levels->options->effort < 2 && !many && i > 0) break;
+    uint32_t percents = levels->options->effort < 2 ? 1 : PERCENTS;
+    bool done = false;
+    for (uint32_t i = 0; i < percents && !done; i++) {
+        if (i >= LODGED && best.placed) break;
         reside_with(levels, PERCENT[i]);
         rewrite_round(levels);
-        colour_round(levels->options, levels->relief->size, true, levels->memory, levels->round);
-        double cost = attempt_cost(levels);
-        if (cost < best.cost) save_attempt(levels, cost, &best);
-        if (levels->round->placed) break;
+        bool few = levels->round->nodes.count <= MOST_COLOURED;
+        if (few && (i == 0 || !best.placed)) done = colour_copies(levels, &best);
+        if (i < LODGED && !done) done = lodge_copies(levels, &best);
     }
     restore_attempt(levels, &best);
-    rewrite_round(levels);
+    rewrite_with(levels, &best.places);
     levels->rounds--; /* the same as before */
-    levels->round->graph = build(&levels->round->nodes, levels->memory);
-    carry_places(&best.places, levels->current, levels->round, levels->memory);
 }
 
-bool spill_by_levels(Levels *levels) {
+/* Gives way where places are missing: parts the nodes that have none until all fit. */
+static bool part_until_placed(Levels *levels) {
     Axis axis = axis_make(levels->relief->size);
-    try_percents(levels);
     for (int held = 0; held < MOST_HELD && !levels->round->placed; held++) {
         uint32_t parted = part_failed(levels->plan, levels->current, levels->target,
                                       levels->relief->size, levels->round, levels->memory);
         Carry places = carry_note(levels->current, levels->round, NULL, levels->memory);
         if (parted == 0 && !cut_for_good(levels->plan, levels->current, levels->round))
             return false;
-        rewrite_round(levels);
-        levels->round->graph = build(&levels->round->nodes, levels->memory);
-        carry_places(&places, levels->current, levels->round, levels->memory);
+        rewrite_with(levels, &places);
         levels->round->placed =
-            levels->round->placement.nfailed == 0 ||
+            levels->round->placed ||
             repair(&levels->round->nodes, &levels->round->graph, &axis, repair_steps(levels->round),
                    &levels->round->placement, levels->memory);
     }
     return levels->round->placed;
+}
+
+bool spill_by_levels(Levels *levels) {
+    try_percents(levels);
+    return part_until_placed(levels);
 }

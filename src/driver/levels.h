@@ -19,8 +19,9 @@ typedef struct {
 } Levels;
 
 /* Requires an analysed function that has no placement. Lets the gaps of all values compete for the
- * State Buffer less some percent of it, a few percents in turn, looks for places each time, and
- * goes on from the one that costs least when what found no place is counted at its cost. What found
+ * State Buffer less some percent of it, a few percents in turn. Each time the choice is coloured
+ * where the function is small, and then places and kept gaps are decided anew together; that goes
+ * on from the attempt that costs least when what found no place is counted at its cost. What found
  * none there is cut for good, everything else keeps its place, until all have one. True if they
  * have: then `current` and `round` are the result, and the plan is what made it. */
 bool spill_by_levels(Levels *levels);

@@ -406,6 +406,15 @@ static void forget_gaps(Plan *plan) {
         plan->accesses[a].cut = plan->accesses[a].lasting;
 }
 
+static void count_trips(Reside *pass, Arena *arena) {
+    pass->trips = RAW_ARRAY(arena, int64_t, pass->func->nloops);
+    for (uint32_t l = 0; l < pass->func->nloops; l++) {
+        const Loop *loop = &pass->func->loops[l];
+        pass->trips[l] =
+            saturating_mul(trips_of(pass, loop->parent), saturating_sub(loop->high, loop->low));
+    }
+}
+
 int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Target *target,
                ResideOptions options) {
     Reside pass = {.plan = plan,
@@ -416,12 +425,7 @@ int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Targe
                    .options = options};
     Arena own;
     arena_init(&own);
-    pass.trips = RAW_ARRAY(&own, int64_t, plan->func->nloops);
-    for (uint32_t l = 0; l < plan->func->nloops; l++) {
-        const Loop *loop = &plan->func->loops[l];
-        pass.trips[l] =
-            saturating_mul(trips_of(&pass, loop->parent), saturating_sub(loop->high, loop->low));
-    }
+    count_trips(&pass, &own);
     plan_reset(plan);
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (plan->spilled[t]) plan_close(plan, t);
@@ -437,4 +441,79 @@ int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Targe
     arena_free(&pass.scratch);
     arena_free(&own);
     return cost;
+}
+
+/* ---- stretches ---- */
+
+static LiveRange points_in_loop(Reside *pass, uint32_t tensor, const Element *element) {
+    const Loop *loop = &pass->func->loops[element->loop];
+    LiveRange range = pass->live->whole[tensor];
+    Interval *items = RAW_ARRAY(&pass->scratch, Interval, range.count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < range.count; i++) {
+        Interval part = range.items[i];
+        if (part.first < loop->first) part.first = loop->first;
+        if (part.last >= loop->end) part.last = loop->end - 1;
+        if (part.first <= part.last) items[count++] = part;
+    }
+    return (LiveRange){items, count};
+}
+
+static Stretch make_stretch(Reside *pass, uint32_t tensor, const Element *before,
+                            const Element *element, uint32_t value) {
+    Stretch stretch = {.tensor = tensor, .first = element->first, .end = element->end};
+    uint32_t point = pass->plan->accesses[element->first].inst;
+    if (element->loop != NO_LOOP)
+        stretch.points = points_in_loop(pass, tensor, element);
+    else
+        stretch.points =
+            one_interval(pass, point == ENTRY ? 0 : point, point == ENTRY ? 1 : point + 1);
+    size_t gaps = pass->ngaps;
+    if (before) add_gap(pass, tensor, before, element, value);
+    if (pass->ngaps == gaps || pass->gaps[gaps].cut) return stretch;
+    stretch.linked = true;
+    stretch.gap = pass->gaps[gaps].points;
+    stretch.load = pass->gaps[gaps].load;
+    stretch.value = pass->gaps[gaps].value;
+    return stretch;
+}
+
+static void list_tensor(Reside *pass, uint32_t tensor, Stretches *list, size_t *capacity) {
+    uint32_t value = NEVER_STORED;
+    Element before = {0};
+    bool has_before = false;
+    for (uint32_t a = pass->plan->first[tensor]; a < pass->plan->first[tensor + 1];) {
+        Element element = next_element(pass, tensor, a);
+        Stretch stretch = make_stretch(pass, tensor, has_before ? &before : NULL, &element, value);
+        size_t count = list->count;
+        PUSH(&pass->scratch, list->items, count, *capacity, stretch);
+        list->count = (uint32_t)count;
+        if (element_writes(pass, &element))
+            value = add_store(pass,
+                              saturating_mul(dma_of(pass, tensor), trips_of(pass, element.level)));
+        before = element;
+        has_before = true;
+        a = element.end;
+    }
+}
+
+Stretches list_stretches(Plan *plan, const Sources *sources, const Live *live, const Target *target,
+                         ResideOptions options, Arena *arena) {
+    Reside pass = {.plan = plan,
+                   .sources = sources,
+                   .func = plan->func,
+                   .live = live,
+                   .target = target,
+                   .options = options,
+                   .scratch = *arena};
+    count_trips(&pass, &pass.scratch);
+    Stretches list = {0};
+    size_t capacity = 0;
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (options.candidate[t] && plan->func->tensors[t].blocks == 1)
+            list_tensor(&pass, t, &list, &capacity);
+    list.stores = pass.stores;
+    list.nstores = (uint32_t)pass.nstores;
+    *arena = pass.scratch;
+    return list;
 }

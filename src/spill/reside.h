@@ -23,4 +23,27 @@ typedef struct {
 int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Target *target,
                ResideOptions options);
 
+/* One access, or all accesses in a loop that stays on chip as a whole. */
+typedef struct {
+    uint32_t tensor;
+    uint32_t first, end; /* accesses of the plan */
+    LiveRange points;    /* where it must be on chip */
+    bool linked;         /* it carries on the value of the stretch before, which may be kept: */
+    LiveRange gap;       /* the points between the two */
+    int64_t load;        /* cycles of the reload that cutting the gap needs; >= 0 */
+    uint32_t value;      /* which store cutting it needs too; UINT32_MAX: none */
+} Stretch;
+
+typedef struct {
+    Stretch *items; /* in order of tensors, then of accesses */
+    uint32_t count;
+    int64_t *stores; /* [nstores] cycles */
+    uint32_t nstores;
+} Stretches;
+
+/* Lists the stretches of the candidates of one block, as the plan has opened loops by now: what
+ * reside() has let compete. O(accesses log accesses). */
+Stretches list_stretches(Plan *plan, const Sources *sources, const Live *live, const Target *target,
+                         ResideOptions options, Arena *arena);
+
 #endif

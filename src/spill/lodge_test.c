@@ -1,0 +1,174 @@
+/* Lodging: random problems, checked pair by pair. */
+#include "spill/lodge.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#include "test/chance.h"
+#include "test/count.h"
+
+enum { POINTS = 60, VALUES = 60, MOST_STAYS = 5, PER_POINT = 3, HIGHEST = 40, STEPS = 200000 };
+
+static LiveRange range_of(uint32_t first, uint32_t last, Arena *arena) {
+    if (last < first || last >= POINTS) return (LiveRange){NULL, 0};
+    Interval *interval = NEW(arena, Interval);
+    *interval = (Interval){first, last};
+    return (LiveRange){interval, 1};
+}
+
+/* Values with a few stays each, at most PER_POINT at a point; all gaps had better be kept. Some
+ * stays belong to no chain, some of those are fixed, in a part of the axis of their own. */
+static LodgeProblem make_problem(uint64_t seed, uint32_t size, Arena *arena) {
+    Chance chance = {seed};
+    uint32_t used[POINTS] = {0};
+    int64_t *store = RAW_ARRAY(arena, int64_t, VALUES);
+    LodgeProblem problem = {.items = RAW_ARRAY(arena, Lodger, VALUES * MOST_STAYS + 1),
+                            .store = store,
+                            .nvalues = VALUES,
+                            .npoints = POINTS,
+                            .size = size};
+    for (uint32_t v = 0; v < VALUES; v++) {
+        Lodger like = {.height = (uint32_t)chance_between(&chance, 1, HIGHEST),
+                       .align = chance_percent(&chance, 20) ? 4 : 1,
+                       .class = (ShapeClass)chance_below(&chance, CLASS_COUNT),
+                       .load = chance_between(&chance, 0, 500),
+                       .value = chance_percent(&chance, 50) ? v : UINT32_MAX};
+        store[v] = chance_between(&chance, 0, 500);
+        uint32_t before = UINT32_MAX;
+        for (uint32_t p = 0, count = 0; p < POINTS && count < MOST_STAYS; p++) {
+            if (used[p] == PER_POINT || !chance_percent(&chance, 8)) continue;
+            Lodger item = like;
+            used[p]++;
+            item.points = range_of(p, p, arena);
+            item.linked = item.kept = count++ > 0;
+            if (item.linked) item.gap = range_of(before + 1, p - 1, arena);
+            before = p;
+            problem.items[problem.count++] = item;
+        }
+    }
+    if (chance_percent(&chance, 50)) {
+        Rect rect = {size - HIGHEST, size, 1};
+        problem.items[problem.count++] = (Lodger){.points = range_of(10, 40, arena),
+                                                  .height = HIGHEST,
+                                                  .align = 1,
+                                                  .class = CLASS_QUADRANT_0,
+                                                  .fixed = true,
+                                                  .rect = rect};
+    }
+    return problem;
+}
+
+/* Room for the stays of any point, however they stand: each spoils at most twice its height, less
+ * one, of what is left for another, and the fixed one counts too. */
+enum { ENOUGH = PER_POINT * 2 * (HIGHEST + 4) + 2 * HIGHEST };
+
+static int64_t cost_of(const LodgeProblem *problem) {
+    bool stored[VALUES] = {false};
+    int64_t cost = 0;
+    for (uint32_t i = 0; i < problem->count; i++) {
+        const Lodger *item = &problem->items[i];
+        if (!item->linked || item->kept) continue;
+        cost += item->load;
+        if (item->value == UINT32_MAX || stored[item->value]) continue;
+        stored[item->value] = true;
+        cost += problem->store[item->value];
+    }
+    return cost;
+}
+
+static bool share_granules(Rect a, Rect b) {
+    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
+}
+
+/* Where an item takes room: at its stay, and in the gap before it if that is kept. */
+static bool lives_at(const Lodger *item, uint32_t point) {
+    Interval one = {point, point};
+    LiveRange range = {&one, 1};
+    return live_overlap(item->points, range) || (item->kept && live_overlap(item->gap, range));
+}
+
+static void check(const LodgeProblem *problem) {
+    for (uint32_t i = 0; i < problem->count; i++) {
+        const Lodger *item = &problem->items[i];
+        Bands bands = class_bands(item->class);
+        bool in_band = false;
+        for (int b = 0; b < bands.count; b++)
+            in_band |= item->rect.mask == bands.masks[b];
+        assert_true(in_band);
+        assert_true(item->rect.high <= problem->size && item->rect.low % item->align == 0);
+        assert_int_equal(item->rect.high - item->rect.low, item->height);
+        if (item->kept) {
+            assert_true(item->linked);
+            assert_int_equal(item->rect.low, item[-1].rect.low);
+            assert_int_equal(item->rect.mask, item[-1].rect.mask);
+        }
+        for (uint32_t j = 0; j < i; j++)
+            if (share_granules(item->rect, problem->items[j].rect))
+                for (uint32_t p = 0; p < POINTS; p++)
+                    assert_false(lives_at(item, p) && lives_at(&problem->items[j], p));
+    }
+}
+
+/* Everything has a legal place, steps never make it dearer, and both happen with gaps cut. */
+static void random_problems(void **state) {
+    (void)state;
+    uint32_t cutting = 0, better = 0;
+    for (uint64_t seed = 0; seed < test_count() / 10 + 20; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        int64_t cost[2];
+        for (int round = 0; round < 2; round++) {
+            LodgeProblem problem = make_problem(seed, ENOUGH, &arena);
+            assert_true(lodge(&problem, round ? STEPS : 0, &arena));
+            check(&problem);
+            cost[round] = cost_of(&problem);
+        }
+        assert_true(cost[1] <= cost[0]);
+        cutting += cost[1] > 0;
+        better += cost[1] < cost[0];
+        arena_free(&arena);
+    }
+    assert_true(cutting > 0 && better > 0);
+}
+
+/* Room for all side by side: nothing is cut. */
+static void ample_room(void **state) {
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        LodgeProblem problem = make_problem(seed, (VALUES + 2) * (HIGHEST + 4), &arena);
+        assert_true(lodge(&problem, STEPS, &arena));
+        check(&problem);
+        assert_int_equal(cost_of(&problem), 0);
+        arena_free(&arena);
+    }
+}
+
+/* A stay that is higher than the axis has no place; the others do. */
+static void too_high(void **state) {
+    (void)state;
+    Arena arena;
+    arena_init(&arena);
+    LodgeProblem problem = make_problem(1, ENOUGH, &arena);
+    uint32_t count = problem.count;
+    problem.items[problem.count++] = (Lodger){.points = range_of(3, 3, &arena),
+                                              .height = ENOUGH + 1,
+                                              .align = 1,
+                                              .class = CLASS_FULL,
+                                              .value = UINT32_MAX};
+    assert_false(lodge(&problem, STEPS, &arena));
+    assert_int_equal(problem.items[count].rect.mask, 0);
+    problem.count = count;
+    check(&problem);
+    arena_free(&arena);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_problems),
+                                       cmocka_unit_test(ample_room), cmocka_unit_test(too_high)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
