@@ -1,4 +1,7 @@
 #include <fcntl.h>
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 #include <signal.h>
 #include <unistd.h>
 
@@ -12,9 +15,19 @@ static void hold_standard_streams(void) {
             (void)!open("/dev/null", file == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* What is freed is soon asked for again: returning it to the system and clearing it anew takes a
+ * fifth of the time of a large function. */
+static void keep_freed_memory(void) {
+#ifdef __GLIBC__
+    mallopt(M_MMAP_MAX, 0);
+    mallopt(M_TRIM_THRESHOLD, -1);
+#endif
+}
+
 int main(int argc, char **argv) {
     CommandLine line;
     hold_standard_streams();
+    keep_freed_memory();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a failed write: exit 3 */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
     if (!command_line_read(&line, argc, argv)) return EXIT_WRONG;

@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/output_file.h"
+
 #define FIELD(name) offsetof(CommandLine, name)
 
 const OptionRow OPTION_ROWS[] = {
@@ -304,13 +306,14 @@ static bool check_emit(const CommandLine *line) {
 static bool check_outputs(const CommandLine *line) {
     const struct {
         const char *option, *path;
-    } outputs[] = {
-        {"output", line->output ? line->output : "-"}, {"stats", line->stats}, {"svg", line->svg}};
+    } outputs[] = {{"output", line->output ? line->output : "-"},
+                   {"stats", line->stats && *line->stats ? line->stats : NULL},
+                   {"svg", line->svg}};
     for (int i = 0; i < 3; i++)
         for (int j = i + 1; j < 3; j++)
-            if (outputs[i].path && outputs[j].path && strcmp(outputs[i].path, outputs[j].path) == 0)
+            if (outputs[i].path && outputs[j].path && output_same(outputs[i].path, outputs[j].path))
                 return complain("options '--%s' and '--%s' cannot both write to '%s'",
-                                outputs[i].option, outputs[j].option, outputs[i].path);
+                                outputs[i].option, outputs[j].option, outputs[j].path);
     return true;
 }
 

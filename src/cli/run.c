@@ -101,23 +101,24 @@ static ExitStatus check_explained(const Job *jobs, const Input *input, const Opt
     return fail_to_explain(*options->explain, names, count);
 }
 
-static void print_lines(Str lines) {
-    if (lines.length > 0) fwrite(lines.text, 1, lines.length, stderr);
+/* What -v and --explain ask for must not get lost. */
+static bool print_lines(Str lines) {
+    return lines.length == 0 || fwrite(lines.text, 1, lines.length, stderr) == lines.length;
 }
 
 /* Prints what the allocation of each function has to say, in the order of functions. Returns the
  * gravest status. */
 static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line) {
     ExitStatus worst = EXIT_DONE;
+    bool printed = true;
     for (uint32_t i = 0; i < input->module.nfuncs; i++) {
         const Allocation *result = &jobs[i].result;
-        print_lines(result->log);
-        print_lines(result->explanation);
+        printed = printed && print_lines(result->log) && print_lines(result->explanation);
         diag_append(&input->diags, &jobs[i].diags);
         if (exit_of(result->status) > worst) worst = exit_of(result->status);
     }
     input_report(input, line);
-    return worst;
+    return printed ? worst : EXIT_BROKEN; /* and nowhere to say why */
 }
 
 static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,

@@ -46,21 +46,31 @@ static bool open_beside(OutputFile *output, Arena *arena, const struct stat *old
     return false;
 }
 
-static bool open_through(OutputFile *output, const char *path) {
-    output->file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
-    return output->file >= 0;
+/* The name that a chain of symbolic links leads to; it need not be there. */
+static const char *follow_links(Arena *arena, const char *path) {
+    enum { MOST_LINKS = 40, LONGEST_NAME = 4096 };
+    char next[LONGEST_NAME];
+    for (int i = 0; i < MOST_LINKS; i++) {
+        ssize_t length = readlink(path, next, sizeof next);
+        if (length <= 0 || length == sizeof next) break;
+        const char *slash = strrchr(path, '/');
+        size_t directory = slash && next[0] != '/' ? (size_t)(slash - path) + 1 : 0;
+        char *name = arena_raw(arena, directory + (size_t)length + 1, 1);
+        memcpy(name, path, directory);
+        memcpy(name + directory, next, (size_t)length);
+        name[directory + (size_t)length] = '\0';
+        path = name;
+    }
+    return path;
 }
 
 static bool open_new(OutputFile *output, Arena *arena, const char *path) {
-    struct stat link;
-    if (lstat(path, &link) == 0) return open_through(output, path); /* a dangling link */
-    output->target = arena_copy(arena, path, strlen(path));
+    const char *name = follow_links(arena, path);
+    output->target = arena_copy(arena, name, strlen(name));
     return open_beside(output, arena, NULL);
 }
 
 static bool open_old(OutputFile *output, Arena *arena, const char *path, const struct stat *old) {
-    if (!S_ISREG(old->st_mode)) return open_through(output, path);
-    if (access(path, W_OK) != 0) return false;
     char *real = realpath(path, NULL);
     if (!real) return false;
     output->target = arena_copy(arena, real, strlen(real));
@@ -68,44 +78,95 @@ static bool open_old(OutputFile *output, Arena *arena, const char *path, const s
     return open_beside(output, arena, old);
 }
 
-static bool is_standard_output(const struct stat *info) {
+static bool is_file_of(int descriptor, const struct stat *info) {
     struct stat standard;
-    return fstat(STDOUT_FILENO, &standard) == 0 && standard.st_dev == info->st_dev &&
+    return fstat(descriptor, &standard) == 0 && standard.st_dev == info->st_dev &&
            standard.st_ino == info->st_ino;
+}
+
+static bool is_standard_path(const char *path) {
+    return !path || strcmp(path, "-") == 0;
+}
+
+static void hold(OutputFile *output, int file) {
+    output->file = file;
+    output->held = true;
+    writer_to_memory(&output->writer);
+}
+
+/* Opens a path that has a file; its own descriptor where it is that of a standard stream. */
+static bool open_existing(OutputFile *output, Arena *arena, const struct stat *info) {
+    if (S_ISDIR(info->st_mode)) {
+        errno = EISDIR;
+        return false;
+    }
+    for (int file = STDOUT_FILENO; file <= STDERR_FILENO; file++) {
+        if (!is_file_of(file, info)) continue;
+        hold(output, file);
+        return true;
+    }
+    if (access(output->path, W_OK) != 0) return false;
+    if (S_ISREG(info->st_mode)) return open_old(output, arena, output->path, info);
+    hold(output, -1);
+    return true;
 }
 
 bool output_open(OutputFile *output, Arena *arena, const char *path) {
     struct stat info;
     *output = (OutputFile){.path = path, .file = -1};
-    bool opened = true;
-    if (!path || strcmp(path, "-") == 0) {
+    if (is_standard_path(path)) {
         output->path = "<stdout>";
         output->file = STDOUT_FILENO;
     } else if (stat(path, &info) == 0) {
-        if (S_ISDIR(info.st_mode)) {
-            errno = EISDIR;
-            return false;
-        }
-        if (is_standard_output(&info))
-            output->file = STDOUT_FILENO;
-        else
-            opened = open_old(output, arena, path, &info);
-    } else {
-        opened = errno == ENOENT && open_new(output, arena, path);
+        if (!open_existing(output, arena, &info)) return false;
+    } else if (errno != ENOENT || !open_new(output, arena, path)) {
+        return false;
     }
-    if (opened) writer_to_file(&output->writer, output->file);
-    return opened;
+    if (!output->held) writer_to_file(&output->writer, output->file);
+    return true;
+}
+
+void output_open_error(OutputFile *output) {
+    *output = (OutputFile){.path = "<stderr>"};
+    hold(output, STDERR_FILENO);
+}
+
+void output_hold(OutputFile *output) {
+    if (output->temporary || output->held) return;
+    writer_free(&output->writer);
+    hold(output, output->file);
+}
+
+/* Opens a device or pipe that was only remembered, and writes to it what was gathered. */
+static bool let_go(OutputFile *output) {
+    if (output->file < 0)
+        output->file =
+            open(output->path, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
+    if (output->file >= 0) writer_release(&output->writer, output->file);
+    return output->file >= 0;
+}
+
+/* Standard streams stay open for what is still to come; a copy's close tells what theirs would. */
+static bool close_file(int file) {
+    if (file < 0) return true;
+    int closed = file > STDERR_FILENO ? file : dup(file);
+    return closed >= 0 && close(closed) == 0;
 }
 
 bool output_close(OutputFile *output) {
-    bool written = writer_flush(&output->writer);
-    int error = output->writer.error;
+    bool written = !output->held || let_go(output);
+    int error = errno;
+    if (written) {
+        written = writer_flush(&output->writer);
+        error = output->writer.error;
+    }
     writer_free(&output->writer);
-    if (close(output->file) != 0 && written) {
+    if (!close_file(output->file) && written) {
         written = false;
         error = errno;
     }
     output->file = -1;
+    output->held = false;
     if (written) return true;
     output_discard(output);
     errno = error;
@@ -125,11 +186,60 @@ bool output_commit(OutputFile *output) {
 }
 
 void output_discard(OutputFile *output) {
-    if (output->file >= 0) {
+    if (output->file >= 0 || output->held) {
         writer_free(&output->writer);
-        if (output->file != STDOUT_FILENO) close(output->file);
+        if (output->file > STDERR_FILENO) close(output->file);
         output->file = -1;
+        output->held = false;
     }
     if (output->temporary) unlink(output->temporary);
     output->temporary = NULL;
+}
+
+/* The status of the directory in which `path` is or would be, and its name there. */
+static bool find_directory(Arena *arena, const char *path, struct stat *directory, Str *name) {
+    const char *slash = strrchr(path, '/');
+    const char *parent = ".";
+    if (slash) {
+        size_t length = slash > path ? (size_t)(slash - path) : 1;
+        parent = str_format(arena, "%.*s", (int)length, path).text;
+    }
+    *name = str_from(slash ? slash + 1 : path);
+    return stat(parent, directory) == 0;
+}
+
+/* Names of files that are not there yet. */
+static bool same_new_file(const char *one, const char *other) {
+    Arena scratch;
+    arena_init(&scratch);
+    struct stat directories[2];
+    Str names[2];
+    bool same =
+        find_directory(&scratch, follow_links(&scratch, one), &directories[0], &names[0]) &&
+        find_directory(&scratch, follow_links(&scratch, other), &directories[1], &names[1]) &&
+        directories[0].st_dev == directories[1].st_dev &&
+        directories[0].st_ino == directories[1].st_ino && str_equal(names[0], names[1]);
+    arena_free(&scratch);
+    return same;
+}
+
+/* Devices, and the standard streams under their names there, take what several have to write. */
+static bool is_device_path(const char *path) {
+    return strncmp(path, "/dev/", 5) == 0;
+}
+
+bool output_same(const char *one, const char *other) {
+    const char *paths[2] = {one, other};
+    struct stat found[2];
+    bool there[2];
+    if (is_standard_path(one) && is_standard_path(other)) return true;
+    for (int i = 0; i < 2; i++) {
+        bool standard = is_standard_path(paths[i]);
+        if (!standard && is_device_path(paths[i])) return false;
+        there[i] = (standard ? fstat(STDOUT_FILENO, &found[i]) : stat(paths[i], &found[i])) == 0;
+    }
+    if (there[0] && there[1])
+        return S_ISREG(found[0].st_mode) && found[0].st_dev == found[1].st_dev &&
+               found[0].st_ino == found[1].st_ino;
+    return !there[0] && !there[1] && same_new_file(one, other);
 }

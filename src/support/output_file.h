@@ -8,18 +8,27 @@
 typedef struct {
     const char *path; /* as the user named it; for messages */
     Writer writer;    /* write here */
-    int file;         /* descriptor, -1 once closed */
+    int file;         /* descriptor; -1 once closed, and for a device that is not open yet */
+    bool held;        /* the writer gathers in memory what output_close() writes */
     char *temporary;  /* the file that is renamed; NULL where output goes straight to its target */
     char *target;     /* what it is renamed to: the path with symbolic links followed */
 } OutputFile;
 
-/* Opens `path` for writing ("-" or NULL, or a path that is standard output's own file: standard
- * output). A regular file, there or not yet, is made beside its target, with the mode and owner of
- * the old one; devices, pipes and dangling links are written straight through. Strings live in
- * `arena`. On failure returns false and errno tells why. */
+/* Opens `path` for writing ("-" or NULL: standard output). A regular file, there or not yet, is
+ * made beside its target, with the mode and owner of the old one. Devices and pipes are opened and
+ * written to by output_close(), and so is a path that is the own file of a standard stream. Strings
+ * live in `arena`. On failure returns false and errno tells why. Does not block. */
 bool output_open(OutputFile *output, Arena *arena, const char *path);
 
-/* Writes out and closes. On failure returns false with errno set; nothing is left behind. */
+/* Opens standard error: held as a device is. */
+void output_open_error(OutputFile *output);
+
+/* Nothing has been written yet: unless it goes to a temporary file, what is written is held until
+ * output_close(). */
+void output_hold(OutputFile *output);
+
+/* Writes out and closes (standard streams stay open). On failure returns false with errno set;
+ * nothing is left behind. */
 bool output_close(OutputFile *output);
 
 /* After output_close(): puts the file in its place. On failure as output_close(). */
@@ -27,5 +36,9 @@ bool output_commit(OutputFile *output);
 
 /* Removes whatever was made. Does nothing after a commit or a failure. */
 void output_discard(OutputFile *output);
+
+/* True if two paths ("-" or NULL: standard output) name one regular file, there or not yet. Those
+ * under /dev are never the same. */
+bool output_same(const char *one, const char *other);
 
 #endif

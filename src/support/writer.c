@@ -22,6 +22,10 @@ void writer_to_memory(Writer *writer) {
     start(writer, -1);
 }
 
+void writer_release(Writer *writer, int file) {
+    writer->file = file;
+}
+
 /* Hands `length` bytes to the system. After a failure nothing more is tried. */
 static void put_out(Writer *writer, const char *text, size_t length) {
     while (length > 0 && writer->error == 0) {

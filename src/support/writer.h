@@ -17,6 +17,9 @@ typedef struct {
 void writer_to_file(Writer *writer, int file);
 void writer_to_memory(Writer *writer);
 
+/* What a writer has gathered in memory, and what follows, is for `file` from now on. */
+void writer_release(Writer *writer, int file);
+
 void write_char(Writer *writer, char c);
 void write_str(Writer *writer, Str text);
 void write_text(Writer *writer, const char *text);
