@@ -14,6 +14,7 @@ typedef struct {
     Span span;      /* where the caret goes; what it underlines */
     bool has_place; /* false: about the file as a whole */
     bool no_source; /* a note that needs no source line below it */
+    bool no_path;   /* in JSON: the text names its path already, or there is none */
     Str text;       /* one line, without the severity; for JSON input it begins with the path */
     uint32_t order; /* when it was queued: the last key of the sort */
 } Diag;

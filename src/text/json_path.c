@@ -1,5 +1,6 @@
 /* Names the paths of places in a JSON text: `functions[0].tensors[3].shape`. */
 #include <stdio.h>
+#include <string.h>
 
 #include "support/sort.h"
 #include "text/json_read.h"
@@ -58,9 +59,46 @@ static size_t step(Path *path, JsonToken token, const JsonScan *scan) {
 }
 
 static void put_path(Diag *diag, Arena *arena, Str path) {
-    if (path.length == 0) return;
+    if (path.length == 0 || diag->no_path) return;
     diag->text = str_format(arena, "%.*s: %.*s", (int)path.length, path.text,
                             (int)diag->text.length, diag->text.text);
+}
+
+static char byte_before(const Source *source, uint32_t at) {
+    while (at > 0 && json_is_space(source->text[at - 1]))
+        at--;
+    return at > 0 ? source->text[at - 1] : '\0';
+}
+
+/* True if the token stands where a member's or an element's value belongs. */
+static bool is_value(const Path *path, JsonToken token, const Source *source, Span span) {
+    if ((token != JSON_SCALAR && token != JSON_OPEN) || path->depth == 0) return false;
+    char before = byte_before(source, span.begin);
+    return path->levels[path->depth - 1].array ? before == ',' || before == '[' : before == ':';
+}
+
+Str json_find_fault(const Source *source, uint32_t end, bool of_key, Span *span, Arena *arena) {
+    Arena scratch;
+    arena_init(&scratch);
+    Path path = {.arena = &scratch};
+    JsonScan scan = json_scan(source);
+    JsonToken token = json_scan_next(&scan);
+    for (; token != JSON_END && scan.span.end < end; token = json_scan_next(&scan))
+        step(&path, token, &scan);
+    size_t depth = path.depth;
+    bool within = scan.span.begin < end && token != JSON_END;
+    bool names = within && (of_key ? token == JSON_KEY : is_value(&path, token, source, scan.span));
+    if (names) step(&path, token, &scan);
+    if (!names && depth > 0) depth--;
+    if (within)
+        *span = (Span){scan.span.begin, end < scan.span.end ? end : scan.span.end};
+    else if (end > 0 && strchr(",:", source->text[end - 1]))
+        *span = (Span){end - 1, end};
+    else
+        *span = (Span){source->length, source->length};
+    Str text = path_text(&path, depth, arena);
+    arena_free(&scratch);
+    return text;
 }
 
 void json_name_paths(const Source *source, DiagQueue *diags) {

@@ -683,25 +683,25 @@ static void carry_back_func(const JsonReader *reader, Func *func) {
 
 /* ---- the whole ---- */
 
+/* The reader stops behind the token that it cannot take; before a byte that is no UTF-8. */
 static void report_syntax_error(const Source *source, DiagQueue *diags, const json_error_t *error) {
-    uint32_t at = error->position > 0 ? (uint32_t)error->position : 0;
-    if (at >= source->length && source->length > 0) at = source->length - 1;
-    Span span = {at, at + 1};
-    switch (json_error_code(error)) {
-    case json_error_out_of_memory:
-        out_of_memory();
-    case json_error_stack_overflow:
+    enum json_error_code code = json_error_code(error);
+    uint32_t end = error->position > 0 ? (uint32_t)error->position : 0;
+    if (code == json_error_invalid_utf8 && end < source->length) end++;
+    Span span;
+    bool twice = code == json_error_duplicate_key;
+    Str path = json_find_fault(source, end, twice, &span, diags->arena);
+    if (code == json_error_out_of_memory) out_of_memory();
+    if (code == json_error_stack_overflow) {
         diag_error(diags, span, "nested too deep: loops may be nested %d deep", DEEPEST_JSON_NEST);
-        break;
-    case json_error_null_character:
-        diag_error(diags, span, "a string must not hold a NUL");
-        break;
-    case json_error_duplicate_key:
-        diag_error(diags, span, "%s", error->text);
-        break;
-    default:
-        diag_error(diags, span, "not valid JSON: %s", error->text);
+    } else {
+        const char *what =
+            code == json_error_null_character ? "a string must not hold a NUL" : error->text;
+        const char *kind = what == error->text && !twice ? "not valid JSON: " : "";
+        diag_error(diags, span, "%.*s%s%s%s", (int)path.length, path.text,
+                   path.length > 0 ? ": " : "", kind, what);
     }
+    diags->items[diags->count - 1].no_path = true;
 }
 
 /* Reads the text that was written, as if it stood where the JSON stands. */

@@ -6,12 +6,12 @@ JsonScan json_scan(const Source *source) {
     return (JsonScan){.text = source->text, .length = source->length};
 }
 
-static bool is_space(char c) {
+bool json_is_space(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
 static uint32_t skip_spaces(const JsonScan *scan, uint32_t at) {
-    while (at < scan->length && is_space(scan->text[at]))
+    while (at < scan->length && json_is_space(scan->text[at]))
         at++;
     return at;
 }
@@ -25,7 +25,7 @@ static void scan_string(JsonScan *scan) {
 static void scan_word(JsonScan *scan) {
     do
         scan->at++;
-    while (scan->at < scan->length && !is_space(scan->text[scan->at]) &&
+    while (scan->at < scan->length && !json_is_space(scan->text[scan->at]) &&
            !strchr(",:[]{}\"", scan->text[scan->at]));
 }
 

@@ -19,6 +19,8 @@ typedef struct {
     Span span;           /* of the token, quotes included */
 } JsonScan;
 
+bool json_is_space(char c);
+
 JsonScan json_scan(const Source *source);
 
 /* The next token; commas and colons are passed over. Makes some sense of any text at all. */
@@ -33,5 +35,11 @@ typedef struct {
 
 /* Where every value of a valid JSON text stands. O(length). */
 const JsonValue *json_values(const Source *source, Arena *arena);
+
+/* What is wrong in a text that is no valid JSON, as far as `end` was read: the token that ends
+ * there or that `end` lies in, or the comma or colon before it, or the end of the text. Returns its
+ * path: its own where it stands in a value's place (`of_key`: where it is a key), else that of the
+ * array or object around it. O(length). */
+Str json_find_fault(const Source *source, uint32_t end, bool of_key, Span *span, Arena *arena);
 
 #endif
