@@ -88,7 +88,8 @@ static void set_seconds(Job *jobs, uint32_t count, double parse, double write) {
 /* The text of the first error about a function. */
 static Str first_error(const Job *job) {
     for (size_t i = 0; i < job->diags.count; i++)
-        if (job->diags.items[i].severity == DIAG_ERROR) return job->diags.items[i].text;
+        if (job->diags.items[i].severity == DIAG_ERROR)
+            return diag_shorten(job->diags.items[i].text, job->diags.arena);
     return STR("not allocated");
 }
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "support/sort.h"
+#include "support/writer.h"
 
 enum { MOST_SHOWN = 20 /* errors, and as many warnings */ };
 
@@ -81,89 +82,134 @@ static SortKey *in_order(const DiagQueue *queue, Arena *scratch) {
 static const char *const SEVERITY_NAMES[] = {"error", "warning", "note"};
 static const char *const SEVERITY_COLORS[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"};
 
+/* The last place at or before `at` where a character of UTF-8 begins. */
+static uint32_t character_start(Str text, uint32_t at) {
+    while (at > 0 && at < text.length && ((unsigned char)text.text[at] & 0xC0) == 0x80)
+        at--;
+    return at;
+}
+
+/* The text; of one longer than `most` bytes only about `kept` at each end. */
+static void write_short(Str text, uint32_t most, uint32_t kept, Writer *out) {
+    if (text.length <= most) {
+        write_str(out, text);
+        return;
+    }
+    uint32_t tail = character_start(text, text.length - kept);
+    write_str(out, (Str){text.text, character_start(text, kept)});
+    write_text(out, "...");
+    write_str(out, (Str){text.text + tail, text.length - tail});
+}
+
+Str diag_shorten(Str text, Arena *arena) {
+    enum { LONGEST_WORD = 200, WORD_END = 90, LONGEST_TEXT = 1000, TEXT_END = 480 };
+    if (text.length <= LONGEST_WORD) return text;
+    Writer words, whole;
+    writer_to_memory(&words);
+    writer_to_memory(&whole);
+    for (uint32_t at = 0; at < text.length; at++) {
+        Str word = {text.text + at, 0};
+        while (at + word.length < text.length && word.text[word.length] != ' ')
+            word.length++;
+        write_short(word, LONGEST_WORD, WORD_END, &words);
+        at += word.length;
+        if (at < text.length) write_char(&words, ' ');
+    }
+    Str shorter = {words.buffer, (uint32_t)words.length};
+    write_short(shorter, LONGEST_TEXT, TEXT_END, &whole);
+    shorter = (Str){arena_copy(arena, whole.buffer, whole.length), (uint32_t)whole.length};
+    writer_free(&words);
+    writer_free(&whole);
+    return shorter;
+}
+
 /* Writes text that came from the input: control characters, U+0080 to U+009F among them, must not
  * reach a terminal. */
-static void put_clean(Str text, FILE *out) {
+static void put_clean(Str text, Writer *out) {
     for (uint32_t i = 0; i < text.length; i++) {
         unsigned char c = (unsigned char)text.text[i];
         unsigned char next = i + 1 < text.length ? (unsigned char)text.text[i + 1] : 0;
         bool wide_control = c == 0xC2 && next >= 0x80 && next < 0xA0;
-        putc((c < 0x20 && c != '\t') || c == 0x7F || wide_control ? '?' : c, out);
+        bool control = (c < 0x20 && c != '\t') || c == 0x7F || wide_control;
+        write_char(out, control ? '?' : text.text[i]);
         i += wide_control;
     }
 }
 
 /* The caret line: tabs of the source are kept so that the caret stands under its token. Long lines
  * are shown as a window around the place. */
-static void print_source_line(Location place, Span span, DiagStyle style, FILE *out) {
+static void print_source_line(Location place, Span span, DiagStyle style, Writer *out) {
     enum { WINDOW = 160, BEFORE = 60 };
     Str line = place.text;
     uint32_t column = place.column - 1 < line.length ? place.column - 1 : line.length;
     if (line.length > WINDOW) {
-        uint32_t cut = column > BEFORE ? column - BEFORE : 0;
-        while (cut > 0 && ((unsigned char)line.text[cut] & 0xC0) == 0x80)
-            cut--;
+        uint32_t cut = character_start(line, column > BEFORE ? column - BEFORE : 0);
         line.text += cut;
         line.length -= cut;
         column -= cut;
-        if (line.length > WINDOW) line.length = WINDOW;
-        while (line.length > column && ((unsigned char)line.text[line.length] & 0xC0) == 0x80)
-            line.length--;
+        uint32_t end = line.length > WINDOW ? character_start(line, WINDOW) : line.length;
+        line.length = end > column ? end : column;
     }
-    fprintf(out, "%5u | ", place.line);
+    write_format(out, "%5u | ", place.line);
     put_clean(line, out);
-    fputs("\n      | ", out);
+    write_text(out, "\n      | ");
     for (uint32_t i = 0; i < column; i++) {
         unsigned char c = (unsigned char)line.text[i];
-        if ((c & 0xC0) != 0x80) putc(c == '\t' ? '\t' : ' ', out);
+        if ((c & 0xC0) != 0x80) write_char(out, c == '\t' ? '\t' : ' ');
     }
-    if (style.color) fputs("\033[1;32m", out);
-    putc('^', out);
+    if (style.color) write_text(out, "\033[1;32m");
+    write_char(out, '^');
     for (uint32_t i = 1; i < span.end - span.begin && column + i < line.length; i++)
-        if (((unsigned char)line.text[column + i] & 0xC0) != 0x80) putc('~', out);
-    if (style.color) fputs("\033[0m", out);
-    putc('\n', out);
+        if (((unsigned char)line.text[column + i] & 0xC0) != 0x80) write_char(out, '~');
+    if (style.color) write_text(out, "\033[0m");
+    write_char(out, '\n');
 }
 
-static void print_one(const Diag *diag, const Source *source, DiagStyle style, FILE *out) {
+static void print_one(const Diag *diag, const Source *source, DiagStyle style, Arena *scratch,
+                      Writer *out) {
     Location place = {0};
-    if (style.color) fputs("\033[1m", out);
+    if (style.color) write_text(out, "\033[1m");
     put_clean(source->name, out);
     if (diag->has_place) {
         place = source_place(source, diag->span.begin);
-        fprintf(out, ":%u:%u", place.line, place.column);
+        write_format(out, ":%u:%u", place.line, place.column);
     }
-    fputs(": ", out);
-    if (style.color) fputs(SEVERITY_COLORS[diag->severity], out);
-    fprintf(out, "%s: ", SEVERITY_NAMES[diag->severity]);
-    if (style.color) fputs("\033[0m", out);
-    put_clean(diag->text, out);
-    putc('\n', out);
+    write_text(out, ": ");
+    if (style.color) write_text(out, SEVERITY_COLORS[diag->severity]);
+    write_format(out, "%s: ", SEVERITY_NAMES[diag->severity]);
+    if (style.color) write_text(out, "\033[0m");
+    put_clean(diag_shorten(diag->text, scratch), out);
+    write_char(out, '\n');
     if (diag->has_place && !diag->no_source) print_source_line(place, diag->span, style, out);
 }
 
 /* How many more there were than are shown. */
-static void print_rest(const Source *source, uint32_t count, const char *what, FILE *out) {
+static void print_rest(const Source *source, uint32_t count, const char *what, Writer *out) {
     if (count <= MOST_SHOWN) return;
     uint32_t more = count - MOST_SHOWN;
     put_clean(source->name, out);
-    fprintf(out, ": %u more %s%s\n", more, what, more == 1 ? "" : "s");
+    write_format(out, ": %u more %s%s\n", more, what, more == 1 ? "" : "s");
 }
 
 void diag_print(DiagQueue *queue, const Source *source, DiagStyle style, FILE *out) {
+    if (queue->count == 0) return;
     Arena scratch;
     arena_init(&scratch);
     SortKey *order = in_order(queue, &scratch);
     uint32_t errors = 0, warnings = 0;
     bool shown = false;
+    Writer text; /* standard error has no buffer of its own */
+    writer_to_memory(&text);
     for (size_t i = 0; i < queue->count; i++) {
         const Diag *diag = &queue->items[order[i].id];
         if (diag->severity == DIAG_ERROR) shown = ++errors <= MOST_SHOWN;
         if (diag->severity == DIAG_WARNING) shown = ++warnings <= MOST_SHOWN && !style.quiet;
-        if (shown) print_one(diag, source, style, out);
+        if (shown) print_one(diag, source, style, &scratch, &text);
     }
-    print_rest(source, errors, "error", out);
-    if (!style.quiet) print_rest(source, warnings, "warning", out);
+    print_rest(source, errors, "error", &text);
+    if (!style.quiet) print_rest(source, warnings, "warning", &text);
+    fwrite(text.buffer, 1, text.length, out);
+    writer_free(&text);
     queue->count = 0;
     queue->errors = queue->warnings = 0;
     arena_free(&scratch);

@@ -43,6 +43,10 @@ __attribute__((format(printf, 2, 3))) void diag_file_error(DiagQueue *queue, con
 /* Moves everything in `from` behind what `to` holds. */
 void diag_append(DiagQueue *to, const DiagQueue *from);
 
+/* A message as it is shown: of words of more than 200 bytes and of what is longer than 1,000 bytes
+ * even so, only both ends. */
+Str diag_shorten(Str text, Arena *arena);
+
 typedef struct {
     bool quiet; /* errors and their notes only */
     bool color; /* ANSI colours */

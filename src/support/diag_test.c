@@ -157,6 +157,49 @@ static void long_lines_are_cut(void **state) {
     expect(&fixture, (DiagStyle){0}, wanted);
 }
 
+/* `before`, `count` times `unit`, `after`, in `text`. */
+static void repeat(char *text, const char *before, const char *unit, int count, const char *after) {
+    text += sprintf(text, "%s", before);
+    for (int i = 0; i < count; i++)
+        text += sprintf(text, "%s", unit);
+    sprintf(text, "%s", after);
+}
+
+static void expect_short(const char *text, const char *wanted) {
+    Arena arena;
+    arena_init(&arena);
+    Str shorter = diag_shorten(str_from(text), &arena);
+    assert_int_equal(shorter.length, strlen(wanted));
+    assert_memory_equal(shorter.text, wanted, shorter.length);
+    arena_free(&arena);
+}
+
+static void long_names_are_cut(void **state) {
+    (void)state;
+    char text[5000], wanted[5000], head[600], tail[600];
+    repeat(text, "tensor ", "x", 200, " is 1  of 2 ");
+    expect_short(text, text);
+    repeat(text, "tensor %b", "x", 300, "e is 1  of 2 ");
+    repeat(head, "tensor %b", "x", 88, "...");
+    repeat(wanted, head, "x", 89, "e is 1  of 2 ");
+    expect_short(text, wanted);
+    repeat(text, "", "\u20ac", 100, "");
+    repeat(head, "", "\u20ac", 30, "...");
+    repeat(wanted, head, "\u20ac", 30, "");
+    expect_short(text, wanted);
+    repeat(text, "a", "\u20ac", 100, "b");
+    repeat(head, "a", "\u20ac", 29, "...");
+    repeat(wanted, head, "\u20ac", 30, "b");
+    expect_short(text, wanted);
+    repeat(text, "", "1234 ", 200, "");
+    expect_short(text, text);
+    repeat(text, "", "1234 ", 201, "");
+    repeat(head, "", "1234 ", 96, "...");
+    repeat(tail, "", "1234 ", 96, "");
+    repeat(wanted, head, tail, 1, "");
+    expect_short(text, wanted);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(in_order_of_place),
@@ -167,6 +210,7 @@ int main(void) {
         cmocka_unit_test(many_warnings_are_cut_too),
         cmocka_unit_test(colours),
         cmocka_unit_test(long_lines_are_cut),
+        cmocka_unit_test(long_names_are_cut),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
