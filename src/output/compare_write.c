@@ -121,9 +121,9 @@ static void write_func(const FuncChanges *func, bool all, Writer *out) {
     write_char(out, '\n');
     for (ChangeKind kind = 0; kind < CHANGE_KINDS; kind++)
         write_changes(kind, &func->lists[kind], all, out);
-    write_figure(func, "high-water mark, bytes/partition", func->high_water, out);
-    write_figure(func, "spill cycles", func->spill_cycles, out);
-    write_figure(func, "spill DMA, bytes", func->dma_bytes, out);
+    write_figure(func, "highest byte used", func->high_water, out);
+    write_figure(func, "DMA cycles of spill code", func->spill_cycles, out);
+    write_figure(func, "DMA bytes of spill code", func->dma_bytes, out);
 }
 
 void write_changes_text(const Changes *changes, bool all, Writer *out) {

@@ -8,21 +8,23 @@ typedef struct {
     Arena arena;
     const Func *func;
     Nodes nodes;
-    Graph graph; /* neighbours in ascending order */
+    Graph graph;
+    uint64_t *first;  /* [nodes + 1] */
+    uint32_t *sorted; /* neighbours of node n, ascending: sorted[first[n] .. first[n + 1]) */
 } View;
 
 /* Puts the neighbours of each node in order: each node in turn is handed to its neighbours. */
 static void sort_rows(View *view) {
-    Graph *graph = &view->graph;
     uint32_t count = view->nodes.count;
-    uint32_t *sorted = RAW_ARRAY(&view->arena, uint32_t, graph->first[count]);
-    uint64_t *next = RAW_ARRAY(&view->arena, uint64_t, count);
+    view->first = NEW_ARRAY(&view->arena, uint64_t, (size_t)count + 2);
+    view->sorted = RAW_ARRAY(&view->arena, uint32_t, 2 * view->graph.edges);
+    uint64_t *next = view->first + 1; /* while filling, where a node's row goes on */
     for (uint32_t node = 0; node < count; node++)
-        next[node] = graph->first[node];
+        next[node + 1] = next[node] + degree_of(&view->graph, node);
+    uint32_t other;
     for (uint32_t node = 0; node < count; node++)
-        for (uint64_t i = graph->first[node]; i < graph->first[node + 1]; i++)
-            sorted[next[graph->adjacent[i]]++] = node;
-    graph->adjacent = sorted;
+        for (NeighbourWalk walk = neighbours_of(&view->graph, node); next_neighbour(&walk, &other);)
+            view->sorted[next[other]++] = node;
 }
 
 static void open_view(View *view, const Func *func) {
@@ -43,9 +45,9 @@ typedef struct {
 
 static bool next_edge(const View *view, Edge *edge) {
     for (; edge->node < view->nodes.count; edge->node++) {
-        uint64_t end = view->graph.first[edge->node + 1];
+        uint64_t end = view->first[edge->node + 1];
         while (edge->next < end) {
-            edge->other = view->graph.adjacent[edge->next++];
+            edge->other = view->sorted[edge->next++];
             if (edge->other > edge->node) return true;
         }
     }
