@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "cli/check.h"
+#include "cli/explained.h"
 #include "cli/jobs.h"
 #include "cli/results.h"
 #include "output/json.h"
@@ -20,44 +21,6 @@ static ExitStatus check_target(const CommandLine *line) {
     if (near.length == 0) return fail(EXIT_WRONG, "unknown target '%s'", line->target);
     return fail(EXIT_WRONG, "unknown target '%s'; did you mean '%.*s'?", line->target,
                 (int)near.length, near.text);
-}
-
-/* Names made from the input's: copies, homes and parts have them, and which there are is known only
- * at the end. */
-static bool is_derived(Str name, Str from) {
-    static const char *const MARKS[] = {"_ReloadStore", "_SpillSave", "_Split"};
-    if (name.length <= from.length || memcmp(name.text, from.text, from.length) != 0) return false;
-    Str rest = {name.text + from.length, name.length - from.length};
-    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
-        if (rest.length > strlen(MARKS[i]) && memcmp(rest.text, MARKS[i], strlen(MARKS[i])) == 0)
-            return true;
-    return false;
-}
-
-static ExitStatus fail_to_explain(Str name, const Str *names, size_t count) {
-    Str near = str_nearest(name, names, (uint32_t)count);
-    int length = (int)name.length;
-    if (near.length == 0)
-        return fail(EXIT_WRONG, "option '--explain': no tensor '%.*s'", length, name.text);
-    return fail(EXIT_WRONG, "option '--explain': no tensor '%.*s'; did you mean '%.*s'?", length,
-                name.text, (int)near.length, near.text);
-}
-
-/* The tensor of --explain, named as in the file or without its `%`, in some function. */
-static ExitStatus find_explained(const char *argument, const Module *module, Arena *arena,
-                                 Str *name) {
-    Str *names = NULL;
-    size_t count = 0, capacity = 0;
-    *name = str_from(argument[0] == '%' ? argument + 1 : argument);
-    for (uint32_t f = 0; f < module->nfuncs; f++) {
-        const Func *func = &module->funcs[f];
-        for (uint32_t t = 0; t < func->ntensors; t++) {
-            Str one = func->tensors[t].name;
-            if (str_equal(one, *name) || is_derived(*name, one)) return EXIT_DONE;
-            PUSH(arena, names, count, capacity, one);
-        }
-    }
-    return fail_to_explain(*name, names, count);
 }
 
 /* ---- allocating ---- */
@@ -87,20 +50,6 @@ static ExitStatus exit_of(AllocStatus status) {
     return EXITS[status];
 }
 
-/* A copy, home or part that the results turned out not to have. */
-static ExitStatus check_explained(const Job *jobs, const Input *input, const Options *options,
-                                  Arena *arena) {
-    Str *names = NULL;
-    size_t count = 0, capacity = 0;
-    for (uint32_t i = 0; i < input->module.nfuncs; i++) {
-        const Func *func = jobs[i].result.func;
-        if (jobs[i].result.explanation.length > 0) return EXIT_DONE;
-        for (uint32_t t = 0; t < func->ntensors; t++)
-            PUSH(arena, names, count, capacity, func->tensors[t].name);
-    }
-    return fail_to_explain(*options->explain, names, count);
-}
-
 /* What -v and --explain ask for must not get lost. */
 static bool print_lines(Str lines) {
     return lines.length == 0 || fwrite(lines.text, 1, lines.length, stderr) == lines.length;
@@ -108,12 +57,15 @@ static bool print_lines(Str lines) {
 
 /* Prints what the allocation of each function has to say, in the order of functions. Returns the
  * gravest status. */
-static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line) {
+static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line,
+                              const Explained *explained) {
     ExitStatus worst = EXIT_DONE;
     bool printed = true;
     for (uint32_t i = 0; i < input->module.nfuncs; i++) {
         const Allocation *result = &jobs[i].result;
-        printed = printed && print_lines(result->log) && print_lines(result->explanation);
+        printed = printed && print_lines(result->log);
+        if (printed && explained_is_in(explained, jobs[i].func))
+            printed = print_lines(result->explanation);
         diag_append(&input->diags, &jobs[i].diags);
         if (exit_of(result->status) > worst) worst = exit_of(result->status);
     }
@@ -122,14 +74,14 @@ static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *
 }
 
 static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,
-                                 Arena *arena) {
+                                 const Explained *explained, Arena *arena) {
     Progress progress;
     progress_begin(&progress, line, "allocating", &input->module);
     Job *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
     progress_end(&progress);
-    ExitStatus status = report_jobs(jobs, input, line);
+    ExitStatus status = report_jobs(jobs, input, line, explained);
     if (status == EXIT_DONE && options->explain)
-        status = check_explained(jobs, input, options, arena);
+        status = explained_check(explained, jobs, input->module.nfuncs, arena);
     if (status == EXIT_DONE) {
         status = write_results(line, input, jobs, arena);
     } else {
@@ -144,11 +96,11 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
 static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *arena) {
     Options options = line->options;
     Input previous;
-    Str explain;
+    Explained explained = {0};
     if (line->explain) {
-        ExitStatus status = find_explained(line->explain, &input->module, arena, &explain);
+        ExitStatus status = explained_find(&explained, line->explain, &input->module, arena);
         if (status != EXIT_DONE) return status;
-        options.explain = &explain;
+        options.explain = &explained.tensor;
         options.source = &input->source;
     }
     if (line->previous) {
@@ -156,7 +108,7 @@ static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *ar
         if (status != EXIT_DONE) return status;
         options.previous = &previous.module;
     }
-    return allocate_input(input, line, &options, arena);
+    return allocate_input(input, line, &options, &explained, arena);
 }
 
 static ExitStatus run_allocate(const CommandLine *line, Arena *arena) {

@@ -1,0 +1,114 @@
+#include "cli/explained.h"
+
+#include <string.h>
+
+#include "text/word.h"
+
+/* ---- the argument ---- */
+
+/* Takes a name off the front of `text`: one in quotes, or all before `end`. */
+static Str take_name(Str *text, char end, Arena *arena) {
+    char *name = arena_raw(arena, (size_t)text->length + 1, 1);
+    uint32_t length = 0, at = 0;
+    bool quoted = text->length > 0 && text->text[0] == '"';
+    for (at = quoted; at < text->length && text->text[at] != (quoted ? '"' : end); at++) {
+        if (quoted && text->text[at] == '\\' && at + 1 < text->length) at++;
+        name[length++] = text->text[at];
+    }
+    if (quoted && at < text->length) at++;
+    text->text += at;
+    text->length -= at;
+    return (Str){name, length};
+}
+
+static bool take_char(Str *text, char c) {
+    if (text->length == 0 || text->text[0] != c) return false;
+    text->text++;
+    text->length--;
+    return true;
+}
+
+/* ---- what there is ---- */
+
+static ExitStatus fail_to_find(const char *what, const char *sigil, Str name, const Str *names,
+                               size_t count) {
+    Str near = str_nearest(name, names, (uint32_t)count);
+    if (near.length == 0)
+        return fail(EXIT_WRONG, "option '--explain': no %s '%s%.*s'", what, sigil, STR_ARGS(name));
+    return fail(EXIT_WRONG, "option '--explain': no %s '%s%.*s'; did you mean '%s%.*s'?", what,
+                sigil, STR_ARGS(name), sigil, STR_ARGS(near));
+}
+
+static ExitStatus find_func(Explained *explained, Str name, const Module *module, Arena *arena) {
+    Str *names = RAW_ARRAY(arena, Str, module->nfuncs);
+    for (uint32_t f = 0; f < module->nfuncs; f++) {
+        names[f] = module->funcs[f].name;
+        if (str_equal(names[f], name)) explained->func = &module->funcs[f];
+    }
+    if (explained->func) return EXIT_DONE;
+    return fail_to_find("function", "@", name, names, module->nfuncs);
+}
+
+/* Names made from the input's: copies, homes and parts have them, and which there are is known only
+ * at the end. */
+static bool is_derived(Str name, Str from) {
+    static const char *const MARKS[] = {"_ReloadStore", "_SpillSave", "_Split"};
+    if (name.length <= from.length || memcmp(name.text, from.text, from.length) != 0) return false;
+    Str rest = {name.text + from.length, name.length - from.length};
+    for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)
+        if (rest.length > strlen(MARKS[i]) && memcmp(rest.text, MARKS[i], strlen(MARKS[i])) == 0)
+            return true;
+    return false;
+}
+
+static ExitStatus find_tensor(const Explained *explained, const Module *module, Arena *arena) {
+    Str *names = NULL;
+    size_t count = 0, capacity = 0;
+    for (uint32_t f = 0; f < module->nfuncs; f++) {
+        const Func *func = &module->funcs[f];
+        for (uint32_t t = 0; t < func->ntensors && explained_is_in(explained, func); t++) {
+            Str one = func->tensors[t].name;
+            if (str_equal(one, explained->tensor) || is_derived(explained->tensor, one))
+                return EXIT_DONE;
+            PUSH(arena, names, count, capacity, one);
+        }
+    }
+    return fail_to_find("tensor", "", explained->tensor, names, count);
+}
+
+ExitStatus explained_find(Explained *explained, const char *argument, const Module *module,
+                          Arena *arena) {
+    Str rest = str_from(argument);
+    *explained = (Explained){0};
+    if (take_char(&rest, '@')) {
+        Str func = take_name(&rest, ':', arena);
+        if (!take_char(&rest, ':'))
+            return fail(EXIT_WRONG,
+                        "option '--explain': '%s' names no tensor; @FUNCTION:%%TENSOR "
+                        "does",
+                        argument);
+        ExitStatus status = find_func(explained, func, module, arena);
+        if (status != EXIT_DONE) return status;
+    }
+    take_char(&rest, '%');
+    explained->tensor = take_name(&rest, '\0', arena);
+    return find_tensor(explained, module, arena);
+}
+
+bool explained_is_in(const Explained *explained, const Func *func) {
+    return !explained->func || explained->func == func;
+}
+
+ExitStatus explained_check(const Explained *explained, const Job *jobs, uint32_t count,
+                           Arena *arena) {
+    Str *names = NULL;
+    size_t known = 0, capacity = 0;
+    for (uint32_t i = 0; i < count; i++) {
+        const Func *func = jobs[i].result.func;
+        if (!explained_is_in(explained, jobs[i].func)) continue;
+        if (jobs[i].result.explanation.length > 0) return EXIT_DONE;
+        for (uint32_t t = 0; t < func->ntensors; t++)
+            PUSH(arena, names, known, capacity, func->tensors[t].name);
+    }
+    return fail_to_find("tensor", "", explained->tensor, names, known);
+}
