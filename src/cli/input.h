@@ -13,7 +13,7 @@ typedef struct {
     Module module;
     bool json;
     DiagQueue diags; /* about this file */
-    double seconds;  /* reading and parsing took */
+    double seconds;  /* reading, parsing and its checks took */
 } Input;
 
 /* Reads and parses `path`; everything lives in `arena`. Whatever is wrong with it has been told on
