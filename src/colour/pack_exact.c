@@ -223,17 +223,6 @@ static void set_priority(Search *s, uint32_t run) {
     }
 }
 
-/* The sequence of Luby, Sinclair and Zuckerman: 1 1 2 1 1 2 4 ..., from index 1. */
-static uint64_t luby(uint64_t index) {
-    for (;;) {
-        uint64_t size = 1;
-        while (2 * size - 1 < index)
-            size *= 2;
-        if (2 * size - 1 == index) return size;
-        index -= size - 1;
-    }
-}
-
 /* The least capacity that the sections allow. */
 static uint32_t least_capacity(const Search *s) {
     uint64_t least = s->part.capacity; /* granules that could be spared everywhere */
@@ -291,7 +280,7 @@ static PackStatus run_all(Search *s) {
             memo_grow(s);
             set_priority(s, round);
             PackStatus status = PACK_IMPOSSIBLE;
-            if (pack_begin(s, capacity)) status = search(s, shortest * luby(round + 1));
+            if (pack_begin(s, capacity)) status = search(s, shortest * pack_luby(round + 1));
             if (status == PACK_FOUND) return status;
             if (status == PACK_IMPOSSIBLE && capacity == real) return status;
             if (status == PACK_IMPOSSIBLE) drop_capacity(&capacities, k / MODES);

@@ -28,6 +28,17 @@ static inline uint64_t align_up(uint64_t y, uint32_t align) {
     return (y + align - 1) / align * align;
 }
 
+/* The sequence of Luby, Sinclair and Zuckerman: 1 1 2 1 1 2 4 ..., from index 1. */
+static inline uint64_t pack_luby(uint64_t index) {
+    for (;;) {
+        uint64_t size = 1;
+        while (2 * size - 1 < index)
+            size *= 2;
+        if (2 * size - 1 == index) return size;
+        index -= size - 1;
+    }
+}
+
 /* Who overlaps whom in time and might share a quadrant: compressed lists, each neighbour once. */
 typedef struct {
     uint32_t count;  /* items */
