@@ -4,52 +4,101 @@
 
 #include "support/sort.h"
 
-/* An interval of a node, in order of its first point. */
+/* An interval of a node. */
 typedef struct {
     uint32_t first, last, node;
 } Stretch;
 
-static Stretch *spans_in_order(const Nodes *nodes, size_t *count, Arena *scratch) {
-    size_t total = 0;
+/* All intervals in order of their first point, then of their node. */
+typedef struct {
+    Stretch *items; /* [count] */
+    size_t count;
+    uint32_t *begun; /* [npoints + 1] how many begin at a point or before it */
+} Stretches;
+
+static Stretches stretches_in_order(const Nodes *nodes, Arena *scratch) {
+    Stretches all = {.begun = NEW_ARRAY(scratch, uint32_t, (size_t)nodes->npoints + 1)};
     for (uint32_t n = 0; n < nodes->count; n++)
-        total += nodes->items[n].range.count;
+        all.count += nodes->items[n].range.count;
     /* Counting sort by first point, stable in the node's number. */
-    uint32_t *start = NEW_ARRAY(scratch, uint32_t, (size_t)nodes->npoints + 1);
+    uint32_t *next = all.begun;
     for (uint32_t n = 0; n < nodes->count; n++)
         for (uint32_t i = 0; i < nodes->items[n].range.count; i++)
-            start[nodes->items[n].range.items[i].first + 1]++;
+            next[nodes->items[n].range.items[i].first + 1]++;
     for (uint32_t p = 0; p < nodes->npoints; p++)
-        start[p + 1] += start[p];
-    Stretch *spans = RAW_ARRAY(scratch, Stretch, total);
+        next[p + 1] += next[p];
+    all.items = RAW_ARRAY(scratch, Stretch, all.count);
     for (uint32_t n = 0; n < nodes->count; n++)
         for (uint32_t i = 0; i < nodes->items[n].range.count; i++) {
             Interval interval = nodes->items[n].range.items[i];
-            spans[start[interval.first]++] = (Stretch){interval.first, interval.last, n};
+            all.items[next[interval.first]++] = (Stretch){interval.first, interval.last, n};
         }
-    *count = total;
-    return spans;
+    return all;
 }
 
-/* Calls for every pair of intervals that meet: adds to both ends' counts, or (`adjacent`) enters
- * each in the other's list. */
-static void sweep(const Stretch *spans, size_t count, uint64_t *next, uint32_t *adjacent,
-                  Stretch *active) {
+/* ---- nodes of one interval ---- */
+
+/* Takes those that ended before `first` out of the active ones; returns how many are left. */
+static size_t drop_ended(Stretch *active, size_t count, uint32_t first) {
+    size_t kept = 0;
+    for (size_t a = 0; a < count; a++) {
+        active[kept] = active[a];
+        kept += active[a].last >= first;
+    }
+    return kept;
+}
+
+/* What is active where a node begins is listed; what begins in it is a run. */
+static void list_earlier(Graph *graph, const Nodes *nodes, const Stretches *all, Stretch *active,
+                         Arena *arena) {
+    graph->by_start = RAW_ARRAY(arena, uint32_t, nodes->count);
+    for (uint32_t i = 0; i < all->count; i++) {
+        const Stretch *one = &all->items[i];
+        graph->by_start[i] = one->node;
+        graph->of[one->node].run = i + 1;
+        graph->of[one->node].run_end = all->begun[one->last];
+        graph->edges += all->begun[one->last] - (i + 1);
+    }
+    graph->listed = RAW_ARRAY(arena, uint32_t, graph->edges);
+    uint64_t at = 0;
     size_t nactive = 0;
-    for (size_t i = 0; i < count; i++) {
-        size_t kept = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        Stretch one = all->items[i];
+        nactive = drop_ended(active, nactive, one.first);
+        graph->of[one.node].from = at;
+        for (size_t a = 0; a < nactive; a++)
+            graph->listed[at++] = active[a].node;
+        graph->of[one.node].end = at;
+        active[nactive++] = one;
+    }
+}
+
+static bool has_single_intervals(const Nodes *nodes) {
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (nodes->items[n].range.count != 1) return false;
+    return true;
+}
+
+/* ---- nodes of several ---- */
+
+/* Calls for every pair of intervals that meet: adds to both ends' counts (`end`), or enters each in
+ * the other's list and moves its end. */
+static void sweep(const Stretches *all, Adjacent *of, uint32_t *listed, Stretch *active) {
+    size_t nactive = 0;
+    for (size_t i = 0; i < all->count; i++) {
+        Stretch stretch = all->items[i];
+        nactive = drop_ended(active, nactive, stretch.first);
+        uint32_t one = stretch.node;
         for (size_t a = 0; a < nactive; a++) {
-            if (active[a].last < spans[i].first) continue;
-            active[kept++] = active[a];
-            uint32_t one = spans[i].node, other = active[a].node;
-            if (adjacent) {
-                adjacent[next[one]] = other;
-                adjacent[next[other]] = one;
+            uint32_t other = active[a].node;
+            if (listed) {
+                listed[of[one].end] = other;
+                listed[of[other].end] = one;
             }
-            next[one]++;
-            next[other]++;
+            of[one].end++;
+            of[other].end++;
         }
-        active[kept++] = spans[i];
-        nactive = kept;
+        active[nactive++] = stretch;
     }
 }
 
@@ -59,37 +108,46 @@ static void remove_doubles(Graph *graph, uint32_t count, Arena *scratch) {
     memset(seen, 0xFF, count * sizeof *seen);
     uint64_t kept = 0;
     for (uint32_t n = 0; n < count; n++) {
-        uint64_t from = graph->first[n], end = graph->first[n + 1];
-        graph->first[n] = kept;
+        Adjacent *of = &graph->of[n];
+        uint64_t from = of->from, end = of->end;
+        of->from = kept;
         for (uint64_t i = from; i < end; i++) {
-            uint32_t other = graph->adjacent[i];
+            uint32_t other = graph->listed[i];
             if (seen[other] == n) continue;
             seen[other] = n;
-            graph->adjacent[kept++] = other;
+            graph->listed[kept++] = other;
         }
+        of->end = kept;
     }
-    graph->first[count] = kept;
+    graph->edges = kept / 2;
+}
+
+static void list_all(Graph *graph, uint32_t count, const Stretches *all, Stretch *active,
+                     Arena *arena, Arena *scratch) {
+    sweep(all, graph->of, NULL, active);
+    uint64_t total = 0;
+    for (uint32_t n = 0; n < count; n++) {
+        uint64_t degree = graph->of[n].end;
+        graph->of[n].from = graph->of[n].end = total;
+        total += degree;
+    }
+    graph->listed = RAW_ARRAY(arena, uint32_t, total);
+    sweep(all, graph->of, graph->listed, active);
+    remove_doubles(graph, count, scratch);
 }
 
 Graph build(const Nodes *nodes, Arena *arena) {
-    Graph graph = {.first = NEW_ARRAY(arena, uint64_t, (size_t)nodes->count + 2)};
+    Graph graph = {.of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
     Arena scratch;
     arena_init(&scratch);
-    size_t count;
-    Stretch *spans = spans_in_order(nodes, &count, &scratch);
-    Stretch *active = RAW_ARRAY(&scratch, Stretch, count);
-    sweep(spans, count, graph.first + 2, NULL, active);
-    uint64_t *next = graph.first + 1; /* while filling, next[n] is where n's list goes on */
+    Stretches all = stretches_in_order(nodes, &scratch);
+    Stretch *active = RAW_ARRAY(&scratch, Stretch, all.count + 1);
+    if (has_single_intervals(nodes))
+        list_earlier(&graph, nodes, &all, active, arena);
+    else
+        list_all(&graph, nodes->count, &all, active, arena, &scratch);
     for (uint32_t n = 0; n < nodes->count; n++)
-        next[n + 1] += next[n];
-    graph.adjacent = RAW_ARRAY(arena, uint32_t, next[nodes->count]);
-    sweep(spans, count, next, graph.adjacent, active);
-    if (count > nodes->count) remove_doubles(&graph, nodes->count, &scratch);
-    for (uint32_t n = 0; n < nodes->count; n++) {
-        uint64_t degree = graph.first[n + 1] - graph.first[n];
-        if (degree > graph.max_degree) graph.max_degree = (uint32_t)degree;
-    }
-    graph.edges = graph.first[nodes->count] / 2;
+        if (degree_of(&graph, n) > graph.max_degree) graph.max_degree = degree_of(&graph, n);
     arena_free(&scratch);
     return graph;
 }

@@ -17,15 +17,15 @@ static void compare_graphs(const Nodes *nodes, uint64_t seed, Arena *arena) {
     assert_int_equal(found.edges, plain.edges);
     assert_int_equal(found.max_degree, plain.max_degree);
     for (uint32_t n = 0; n < nodes->count; n++) {
-        uint64_t degree = found.first[n + 1] - found.first[n];
-        assert_int_equal(degree, plain.first[n + 1] - plain.first[n]);
+        assert_int_equal(degree_of(&found, n), degree_of(&plain, n));
         bool *seen = NEW_ARRAY(arena, bool, nodes->count);
-        for (uint64_t i = found.first[n]; i < found.first[n + 1]; i++) {
-            uint32_t m = found.adjacent[i];
+        uint32_t m, walked = 0;
+        for (NeighbourWalk walk = neighbours_of(&found, n); next_neighbour(&walk, &m); walked++) {
             if (seen[m] || m == n || !live_overlap(nodes->items[n].range, nodes->items[m].range))
                 fail_msg("seed %llu: nodes %u and %u", (unsigned long long)seed, n, m);
             seen[m] = true;
         }
+        assert_int_equal(walked, degree_of(&found, n));
     }
 }
 

@@ -110,11 +110,14 @@ static void start_neighbours(Coalesce *pass, const Graph *graph) {
     for (uint32_t n = 0; n < pass->before->count; n++) {
         Neighbours *list = &pass->neighbours[n];
         pass->caps[n] = own_capacity(pass->axis, &pass->items[n]);
-        for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
-            pass->caps[n] -=
-                impact_of_all(pass->axis, &pass->items[n], &pass->items[graph->adjacent[i]]);
-        list->items = graph->adjacent + graph->first[n];
-        list->count = list->capacity = (size_t)(graph->first[n + 1] - graph->first[n]);
+        list->items = RAW_ARRAY(&pass->scratch, uint32_t, degree_of(graph, n));
+        list->count = 0;
+        list->capacity = degree_of(graph, n);
+        uint32_t m;
+        for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);) {
+            pass->caps[n] -= impact_of_all(pass->axis, &pass->items[n], &pass->items[m]);
+            list->items[list->count++] = m;
+        }
     }
 }
 

@@ -94,8 +94,8 @@ static void add_obstacle(Repair *pass, Rect rect, uint32_t node) {
 /* The placed neighbours of n, sorted by their first granule. */
 static void gather(Repair *pass, uint32_t n) {
     pass->nobstacles = 0;
-    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++) {
-        uint32_t m = pass->graph->adjacent[i];
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
         const Node *other = &pass->nodes->items[m];
         if (other->blocks == 1) {
             if (pass->rects[m].mask) add_obstacle(pass, pass->rects[m], m);
@@ -105,7 +105,7 @@ static void gather(Repair *pass, uint32_t n) {
             if (blocks_meet(&pass->nodes->items[n], 0, other, b))
                 add_obstacle(pass, pass->all[m][b], m);
     }
-    uint64_t used = pass->graph->first[n + 1] - pass->graph->first[n] + 1;
+    uint64_t used = (uint64_t)degree_of(pass->graph, n) + 1;
     pass->steps = pass->steps > used ? pass->steps - used : 0;
     Arena sorting;
     arena_init(&sorting);

@@ -16,6 +16,9 @@ typedef struct {
     uint32_t low, high;
 } Window;
 
+/* What places a node has: none, one rectangle that is live wherever it is, or any others. */
+typedef enum { NONE, ONE, SEVERAL } Found;
+
 /* Rising marks between what packs from the bottom and what packs from the top. */
 typedef struct {
     uint32_t low, middle, top;
@@ -27,11 +30,11 @@ typedef struct {
     uint32_t size;
     Watermarks marks;
     Placement *placement;
-    Arena *arena;     /* of the result */
-    Arena scratch;    /* of one node */
-    Rect *firsts;     /* [nodes] first rectangle of each placed node, packed for speed */
-    uint32_t *counts; /* [nodes] its blocks, 0 where it has no place */
-    Rect *taken;      /* neighbours' rectangles, sorted by low */
+    Arena *arena;   /* of the result */
+    Arena scratch;  /* of one node */
+    Rect *firsts;   /* [nodes] first rectangle of each placed node, packed for speed */
+    uint8_t *found; /* [nodes] Found */
+    Rect *taken;    /* neighbours' rectangles, sorted by low */
     uint32_t ntaken;
     size_t room;       /* of taken */
     Segment *segments; /* the byte axis, cut where what is free changes */
@@ -71,27 +74,34 @@ static void sort_taken(Select *pass) {
     pass->taken = from;
 }
 
+/* Those of a neighbour's rectangles that the block may not touch; returns how many are taken then.
+ */
+static uint32_t take_several(Select *pass, uint32_t count, uint32_t n, uint32_t block, uint32_t m) {
+    if (pass->found[m] == NONE) return count;
+    const Node *node = &pass->nodes->items[n], *other = &pass->nodes->items[m];
+    size_t room = pass->room + other->blocks;
+    pass->taken = arena_extend(&pass->scratch, pass->taken, pass->room, room, sizeof(Rect));
+    pass->room = room;
+    for (uint32_t b = 0; b < other->blocks; b++)
+        if (blocks_meet(node, block, other, b)) pass->taken[count++] = pass->placement->rects[m][b];
+    return count;
+}
+
 /* Rectangles that the block may not touch, sorted by low, with room for the node's own. */
 static void gather_taken(Select *pass, uint32_t n, uint32_t block) {
     const Node *node = &pass->nodes->items[n];
     const Graph *graph = pass->graph;
-    size_t room = node->blocks;
-    for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
-        room += pass->counts[graph->adjacent[i]];
-    pass->room = room;
-    pass->taken = RAW_ARRAY(&pass->scratch, Rect, room);
-    uint32_t count = 0;
-    for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++) {
-        uint32_t m = graph->adjacent[i];
-        if (pass->counts[m] == 0) continue;
-        const Node *other = &pass->nodes->items[m];
-        if (pass->counts[m] == 1 && !other->block_ranges && !node->block_ranges) {
-            pass->taken[count++] = pass->firsts[m];
+    pass->room = (size_t)degree_of(graph, n) + node->blocks;
+    pass->taken = RAW_ARRAY(&pass->scratch, Rect, pass->room);
+    uint32_t m, count = 0;
+    for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);) {
+        if (pass->found[m] == SEVERAL || node->block_ranges) {
+            count = take_several(pass, count, n, block, m);
             continue;
         }
-        for (uint32_t b = 0; b < other->blocks; b++)
-            if (blocks_meet(node, block, other, b))
-                pass->taken[count++] = pass->placement->rects[m][b];
+        /* No branch on whether it has a place: that cannot be foretold. */
+        pass->taken[count] = pass->firsts[m];
+        count += pass->found[m];
     }
     pass->ntaken = count;
     sort_taken(pass);
@@ -369,6 +379,12 @@ static void reseed_marks(Select *pass) {
     pass->marks = (Watermarks){share(pass->size, 1, 4), share(pass->size, 1, 2), pass->size};
 }
 
+static void note_found(Select *pass, uint32_t n, const Rect *rects) {
+    const Node *node = &pass->nodes->items[n];
+    pass->firsts[n] = rects[0];
+    pass->found[n] = node->blocks == 1 && !node->block_ranges ? ONE : SEVERAL;
+}
+
 static void pop_node(Select *pass, uint32_t n) {
     const Node *node = &pass->nodes->items[n];
     Placement *placement = pass->placement;
@@ -376,8 +392,7 @@ static void pop_node(Select *pass, uint32_t n) {
     Rect *rects = RAW_ARRAY(pass->arena, Rect, node->blocks);
     if (place_node(pass, n, rects)) {
         placement->rects[n] = rects;
-        pass->firsts[n] = rects[0];
-        pass->counts[n] = node->blocks;
+        note_found(pass, n, rects);
         move_marks(pass, node, rects);
     } else {
         placement->failed[placement->nfailed++] = n;
@@ -421,15 +436,14 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
                    .arena = arena};
     Arena own;
     arena_init(&own);
-    pass.firsts = RAW_ARRAY(&own, Rect, nodes->count);
-    pass.counts = NEW_ARRAY(&own, uint32_t, nodes->count);
+    pass.firsts = NEW_ARRAY(&own, Rect, nodes->count);
+    pass.found = NEW_ARRAY(&own, uint8_t, nodes->count);
     for (uint32_t n = 0; n < nodes->count; n++)
         if (nodes->items[n].fixed) {
             placement.rects[n] = RAW_ARRAY(arena, Rect, nodes->items[n].blocks);
             for (uint32_t b = 0; b < nodes->items[n].blocks; b++)
                 placement.rects[n][b] = nodes->items[n].rects[b];
-            pass.firsts[n] = placement.rects[n][0];
-            pass.counts[n] = nodes->items[n].blocks;
+            note_found(&pass, n, placement.rects[n]);
         }
     seed_marks(&pass);
     for (uint32_t i = stack->count; i-- > 0;) {

@@ -52,8 +52,8 @@ static void gather(Flat *flat, uint32_t n, uint32_t block, const Rect *own) {
     arena_reset(&flat->scratch);
     for (int q = 0; q < QUADRANTS; q++)
         flat->reservations[q] = (Reservations){0};
-    for (uint64_t i = flat->graph->first[n]; i < flat->graph->first[n + 1]; i++) {
-        uint32_t m = flat->graph->adjacent[i];
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(flat->graph, n); next_neighbour(&walk, &m);) {
         const Node *other = &flat->nodes->items[m];
         for (uint32_t b = 0; flat->placement->rects[m] && b < other->blocks; b++)
             if (blocks_meet(node, block, other, b)) reserve(flat, flat->placement->rects[m][b]);

@@ -91,15 +91,15 @@ static void remove_node(Simplify *pass, uint32_t n) {
     const Node *node = &pass->nodes->items[n];
     pass->states[n] = REMOVED;
     pass->stack.items[pass->stack.count++] = n;
-    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++) {
-        uint32_t m = pass->graph->adjacent[i];
-        State state = pass->states[m];
-        if (state >= REMOVED) continue;
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
+        /* Those that are out already change too: nobody looks, and a branch costs more. */
         const Node *other = &pass->nodes->items[m];
         pass->caps[m] += node->blocks * impact(pass->axis, other, node);
         pass->reliefs[m] -= other->blocks * impact(pass->axis, node, other);
         pass->degrees[m]--;
-        if (pass->caps[m] > 0 && state != SAFE) make_safe(pass, m);
+        if (pass->caps[m] > 0 && pass->states[m] > SAFE && pass->states[m] < REMOVED)
+            make_safe(pass, m);
     }
 }
 
@@ -121,8 +121,9 @@ static void weigh(Simplify *pass, uint32_t n) {
     const Node *node = &pass->nodes->items[n];
     int64_t cap = own_capacity(pass->axis, node), relief = 0;
     uint32_t degree = 0;
-    for (uint64_t i = pass->graph->first[n]; i < pass->graph->first[n + 1]; i++) {
-        const Node *other = &pass->nodes->items[pass->graph->adjacent[i]];
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
+        const Node *other = &pass->nodes->items[m];
         cap -= impact_of_all(pass->axis, node, other);
         if (other->fixed) continue;
         relief += node->blocks * impact(pass->axis, other, node);

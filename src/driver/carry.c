@@ -140,9 +140,8 @@ void carry_places(const Carry *carry, const Rewritten *rewritten, Round *round, 
     for (uint32_t n = 0; n < nodes->count; n++) {
         bool stays = round->placement.rects[n] &&
                      (nodes->items[n].fixed || !is_in_its_own_way(round, n, &scratch));
-        for (uint64_t i = round->graph.first[n];
-             stays && !nodes->items[n].fixed && i < round->graph.first[n + 1]; i++) {
-            uint32_t m = round->graph.adjacent[i];
+        NeighbourWalk walk = neighbours_of(&round->graph, n);
+        for (uint32_t m; stays && !nodes->items[n].fixed && next_neighbour(&walk, &m);) {
             bool earlier = m < n || nodes->items[m].fixed;
             if (earlier && round->placement.rects[m] && is_in_the_way(round, n, m)) stays = false;
         }

@@ -52,8 +52,8 @@ static bool is_free(const Draw *draw, uint32_t n, uint32_t partner, const Place 
     for (uint32_t b = 0; b < node->blocks; b++) {
         Rect rect = tensor_rect(tensor, places[b]);
         if (meets(draw, node, b, rect, node, places, b)) return false;
-        for (uint64_t i = draw->graph.first[n]; i < draw->graph.first[n + 1]; i++) {
-            uint32_t m = draw->graph.adjacent[i];
+        uint32_t m;
+        for (NeighbourWalk walk = neighbours_of(&draw->graph, n); next_neighbour(&walk, &m);) {
             const Node *other = &draw->nodes.items[m];
             if (meets(draw, node, b, rect, other, draw->func->tensors[other->tensor].at,
                       m == partner ? b : UINT32_MAX))

@@ -222,8 +222,8 @@ static const Rect *wished(const Keep *keep, uint32_t n) {
 static uint32_t count_in_the_way(const Keep *keep, uint32_t n) {
     const Nodes *nodes = &keep->merged.nodes;
     uint32_t count = 0;
-    for (uint64_t i = keep->graph.first[n]; i < keep->graph.first[n + 1]; i++) {
-        uint32_t m = keep->graph.adjacent[i];
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(&keep->graph, n); next_neighbour(&walk, &m);) {
         const Rect *other = wished(keep, m);
         count += other && rects_meet(&nodes->items[n], keep->wish[n], &nodes->items[m], other);
     }
@@ -276,8 +276,8 @@ static void place_around(Keep *keep, Round *view) {
 
 static bool is_free(const Keep *keep, const Placement *placement, uint32_t n, const Rect *rects) {
     const Nodes *nodes = &keep->merged.nodes;
-    for (uint64_t i = keep->graph.first[n]; i < keep->graph.first[n + 1]; i++) {
-        uint32_t m = keep->graph.adjacent[i];
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(&keep->graph, n); next_neighbour(&walk, &m);) {
         if (placement->rects[m] &&
             rects_meet(&nodes->items[n], rects, &nodes->items[m], placement->rects[m]))
             return false;

@@ -143,19 +143,22 @@ static bool lodge_copies(Levels *levels, Attempt *best) {
 }
 
 /* Tries the percents; the best attempt is restored, its function rewritten and its places carried.
- * Large functions are not coloured: of so many nodes that places too few. */
+ * Large functions are not coloured, as of so many nodes that places too few; the largest are, once
+ * and with much left free, as lodging takes longer. */
 static void try_percents(Levels *levels) {
-    enum { MOST_COLOURED = 4000 };
+    enum { MOST_COLOURED = 4000, MOST_LODGED = 60000 /* instructions */ };
+    bool lodged = levels->plan->func->ninsts <= MOST_LODGED;
     Attempt best = {.cost = INFINITY};
-    uint32_t percents = levels->options->effort < 2 ? 1 : PERCENTS;
+    uint32_t percents = levels->options->effort < 2 && lodged ? 1 : PERCENTS;
     bool done = false;
     for (uint32_t i = 0; i < percents && !done; i++) {
         if (i >= LODGED && best.placed) break;
+        if (!lodged && i + 1 < percents) continue;
         reside_with(levels, PERCENT[i]);
         rewrite_round(levels);
-        bool few = levels->round->nodes.count <= MOST_COLOURED;
+        bool few = !lodged || levels->round->nodes.count <= MOST_COLOURED;
         if (few && (i == 0 || !best.placed)) done = colour_copies(levels, &best);
-        if (i < LODGED && !done) done = lodge_copies(levels, &best);
+        if (i < LODGED && lodged && !done) done = lodge_copies(levels, &best);
     }
     restore_attempt(levels, &best);
     rewrite_with(levels, &best.places);

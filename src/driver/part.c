@@ -135,12 +135,13 @@ static Surroundings survey(Part *pass, uint32_t n, Served served) {
     const Graph *graph = &pass->round->graph;
     Surroundings around = {0};
     size_t most = 0;
-    for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
-        most += pass->round->nodes.items[graph->adjacent[i]].blocks;
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
+        most += pass->round->nodes.items[m].blocks;
     around.items = RAW_ARRAY(&pass->scratch, Neighbour, most);
-    for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
-        if (pass->round->placement.rects[graph->adjacent[i]])
-            look_at(pass, &pass->round->nodes.items[n], served, graph->adjacent[i], &around);
+    for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
+        if (pass->round->placement.rects[m])
+            look_at(pass, &pass->round->nodes.items[n], served, m, &around);
     return around;
 }
 

@@ -29,8 +29,12 @@ typedef struct {
     size_t nstarts;
     Rect *taken;
     uint32_t ntaken;
+    uint64_t steps; /* looks at nodes that are left */
     Arena scratch;
 } Pass;
+
+/* Long gaps meet many: what is not joined after so many looks stays cut. */
+enum { REFILL_STEPS = 30000000 };
 
 /* A cut between two copies. */
 typedef struct {
@@ -155,8 +159,9 @@ static size_t most_met(const Pass *pass, const Seam *seam) {
     uint32_t ends[2] = {root_of(pass, seam->before), root_of(pass, seam->after)};
     for (int e = 0; e < 2; e++)
         for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joints[n].next) {
-            for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
-                most += pass->round->nodes.items[graph->adjacent[i]].blocks;
+            uint32_t m;
+            for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
+                most += pass->round->nodes.items[m].blocks;
             most += pass->joints[n].nmet;
         }
     size_t from = starts_from(pass, gap_first(pass, ends[0]));
@@ -169,14 +174,17 @@ static size_t most_met(const Pass *pass, const Seam *seam) {
 static void gather(Pass *pass, const Seam *seam, LiveRange range) {
     const Graph *graph = &pass->round->graph;
     uint32_t ends[2] = {root_of(pass, seam->before), root_of(pass, seam->after)};
-    pass->taken = RAW_ARRAY(&pass->scratch, Rect, most_met(pass, seam));
+    size_t most = most_met(pass, seam);
+    pass->steps -= most < pass->steps ? most : pass->steps;
+    pass->taken = RAW_ARRAY(&pass->scratch, Rect, most);
     pass->ntaken = 0;
     pass->stamp++;
     pass->seen[ends[0]] = pass->seen[ends[1]] = pass->stamp;
     for (int e = 0; e < 2; e++)
         for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joints[n].next) {
-            for (uint64_t i = graph->first[n]; i < graph->first[n + 1]; i++)
-                meet(pass, graph->adjacent[i], range);
+            uint32_t m;
+            for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
+                meet(pass, m, range);
             for (size_t i = 0; i < pass->joints[n].nmet; i++)
                 meet(pass, pass->joints[n].met[i], range);
         }
@@ -291,6 +299,7 @@ Carry refill(Plan *plan, const Rewritten *current, const Round *round, const Tar
                  .target = target,
                  .size = size,
                  .memory = memory,
+                 .steps = REFILL_STEPS,
                  .joints = NEW_ARRAY(memory, Joint, round->nodes.count),
                  .seen = NEW_ARRAY(memory, uint32_t, round->nodes.count)};
     for (uint32_t n = 0; n < round->nodes.count; n++)
@@ -300,7 +309,7 @@ Carry refill(Plan *plan, const Rewritten *current, const Round *round, const Tar
     uint32_t count;
     Seam *seams = find_seams(&pass, &count);
     *joined = 0;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count && pass.steps > 0; i++)
         *joined += try_join(&pass, &seams[i]);
     forget_spills(plan);
     uint32_t *roots = RAW_ARRAY(memory, uint32_t, round->nodes.count);

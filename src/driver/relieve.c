@@ -62,9 +62,10 @@ static bool cut_node(Plan *plan, const Rewritten *current, const Node *node) {
 /* A node that cannot go: those of its neighbours that can make way. */
 static bool cut_neighbours(Plan *plan, const Rewritten *current, const Round *round, uint32_t n) {
     bool any = false;
-    if (!round->graph.first) return false;
-    for (uint64_t i = round->graph.first[n]; i < round->graph.first[n + 1]; i++) {
-        const Node *other = &round->nodes.items[round->graph.adjacent[i]];
+    if (!round->graph.of) return false;
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(&round->graph, n); next_neighbour(&walk, &m);) {
+        const Node *other = &round->nodes.items[m];
         if (!isinf(other->cost)) any |= cut_node(plan, current, other);
     }
     return any;
@@ -108,7 +109,7 @@ static uint32_t held_back(const Relief *relief, uint32_t rounds) {
 static void learn(Relief *relief, const Rewritten *current, const Round *round,
                   const Options *options, const Plan *plan) {
     if (relief->rounds > 0) tax_overload(relief, current, round);
-    if (!round->graph.first) return;
+    if (!round->graph.of) return;
     relief->placements++;
     for (uint32_t i = 0; i < round->placement.nfailed; i++) {
         const Node *node = &round->nodes.items[round->placement.failed[i]];

@@ -36,8 +36,8 @@ static void note_graph(Report *report, const Round *round) {
     Graph graph = round->graph;
     Arena scratch;
     arena_init(&scratch);
-    if (!graph.first && round->meetings <= LARGEST) graph = build(&round->nodes, &scratch);
-    report->edges = graph.first ? graph.edges : round->meetings;
+    if (!graph.of && round->meetings <= LARGEST) graph = build(&round->nodes, &scratch);
+    report->edges = graph.of ? graph.edges : round->meetings;
     report->max_degree = graph.max_degree;
     arena_free(&scratch);
 }
@@ -54,9 +54,9 @@ void report_round(Job *job, const Round *round) {
         round->groups == 1 ? "" : "s");
     report->coalesced = round->coalesced;
     LOG(job, "  build interference graph: %" PRIu64 " edges",
-        round->graph.first ? round->graph.edges : round->meetings);
+        round->graph.of ? round->graph.edges : round->meetings);
     LOG(job, "  SB high-water mark = %" PRId64 " bytes", (int64_t)round->pressure.peak * GRANULE);
-    if (!round->graph.first) return;
+    if (!round->graph.of) return;
     LOG(job, "  simplify: lo = %u, hi = %u, inf = %u", round->stack.low, round->stack.high,
         round->stack.infinite);
     if (!round->placed) log_failed(job, round);

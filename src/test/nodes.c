@@ -73,16 +73,16 @@ static Node random_node(uint32_t id, uint32_t size, Chance *chance, Arena *arena
 }
 
 Graph plain_graph(const Nodes *nodes, Arena *arena) {
-    Graph graph = {.first = NEW_ARRAY(arena, uint64_t, (size_t)nodes->count + 1)};
-    graph.adjacent = NEW_ARRAY(arena, uint32_t, (size_t)nodes->count * nodes->count);
+    Graph graph = {.of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
+    graph.listed = NEW_ARRAY(arena, uint32_t, (size_t)nodes->count * nodes->count);
     uint64_t count = 0;
     for (uint32_t n = 0; n < nodes->count; n++) {
+        graph.of[n].from = count;
         for (uint32_t m = 0; m < nodes->count; m++)
             if (m != n && live_overlap(nodes->items[n].range, nodes->items[m].range))
-                graph.adjacent[count++] = m;
-        graph.first[n + 1] = count;
-        uint32_t degree = (uint32_t)(count - graph.first[n]);
-        if (degree > graph.max_degree) graph.max_degree = degree;
+                graph.listed[count++] = m;
+        graph.of[n].end = count;
+        if (degree_of(&graph, n) > graph.max_degree) graph.max_degree = degree_of(&graph, n);
     }
     graph.edges = count / 2;
     return graph;
