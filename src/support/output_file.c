@@ -66,6 +66,7 @@ static const char *follow_links(Arena *arena, const char *path) {
 
 static bool open_new(OutputFile *output, Arena *arena, const char *path) {
     const char *name = follow_links(arena, path);
+    if (!*name) return false; /* errno is ENOENT */
     output->target = arena_copy(arena, name, strlen(name));
     return open_beside(output, arena, NULL);
 }

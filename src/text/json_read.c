@@ -399,18 +399,17 @@ static void report_syntax_error(const Source *source, DiagQueue *diags, const js
     uint32_t end = error->position > 0 ? (uint32_t)error->position : 0;
     if (code == json_error_invalid_utf8 && end < source->length) end++;
     Span span;
-    bool twice = code == json_error_duplicate_key;
-    Str path = json_find_fault(source, end, twice, &span, diags->arena);
+    Str path = json_find_fault(source, end, code == json_error_duplicate_key, &span, diags->arena);
+    const char *what = error->text;
     if (code == json_error_out_of_memory) out_of_memory();
-    if (code == json_error_stack_overflow) {
+    if (code == json_error_null_character) what = "a string must not hold a NUL";
+    if (span.begin < source->length && source->text[span.begin] == '\0') what = "a NUL byte";
+    bool plain = what != error->text || code == json_error_duplicate_key;
+    if (code == json_error_stack_overflow)
         diag_error(diags, span, "nested too deep: loops may be nested %d deep", DEEPEST_JSON_NEST);
-    } else {
-        const char *what =
-            code == json_error_null_character ? "a string must not hold a NUL" : error->text;
-        const char *kind = what == error->text && !twice ? "not valid JSON: " : "";
+    else
         diag_error(diags, span, "%.*s%s%s%s", (int)path.length, path.text,
-                   path.length > 0 ? ": " : "", kind, what);
-    }
+                   path.length > 0 ? ": " : "", plain ? "" : "not valid JSON: ", what);
     diags->items[diags->count - 1].no_path = true;
 }
 
