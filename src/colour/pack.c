@@ -3,6 +3,7 @@
 
 #include <math.h>
 #include <string.h>
+#include <time.h>
 
 #include "colour/pack_internal.h"
 #include "colour/pack_join.h"
@@ -112,17 +113,17 @@ static bool meets_fixed(const PackProblem *problem, const Neighbours *neighbours
     return false;
 }
 
-/* Tries of more and fewer joins in turn, ever longer, as long as half of the steps last. */
+/* Tries of more and fewer joins in turn, as long as three quarters of the steps last. */
 static bool solve_joined(const PackProblem *problem, const Neighbours *neighbours, Part part,
                          Effort *effort, Places *places) {
     static const double MOST[] = {0.2, 0.5, 1, 2};
-    enum { KINDS = sizeof MOST / sizeof *MOST, PER_ITEM = 50000 };
+    enum { KINDS = sizeof MOST / sizeof *MOST, PER_ITEM = 400000 };
     if (meets_fixed(problem, neighbours, part) || effort->used >= effort->limit) return false;
-    uint64_t end = effort->used + (effort->limit - effort->used) / 2;
+    uint64_t end = effort->used + (effort->limit - effort->used) / 4 * 3;
     bool found = false, joined = true;
     for (uint32_t t = 0; !found && effort->used < end && (joined || t <= KINDS); t++) {
         Effort share = *effort;
-        uint64_t most = (uint64_t)PER_ITEM * part.count * pack_luby(t / KINDS + 1);
+        uint64_t most = (uint64_t)PER_ITEM * part.count;
         share.limit = most < end - effort->used ? effort->used + most : end;
         found =
             try_joined(problem, part, MOST[t % KINDS], t < KINDS ? 0 : 1, &share, places, &joined);
@@ -187,7 +188,7 @@ static PackStatus solve_and_set(PackProblem *problem, Effort *effort, Arena *scr
 }
 
 PackStatus pack(PackProblem *problem, PackOptions options, Arena *scratch, uint64_t *used) {
-    Effort effort = {.limit = options.steps, .random = options.seed};
+    Effort effort = {.limit = options.steps, .random = options.seed, .deadline = options.deadline};
     PackStatus status = solve_and_set(problem, &effort, scratch);
     if (used) *used = effort.used;
     return status;
@@ -257,7 +258,7 @@ static void take_in(PackProblem *problem, Effort *effort, Arena *scratch, bool *
 
 bool pack_partial(PackProblem *problem, PackOptions options, Arena *scratch, bool *left_out,
                   uint64_t *used) {
-    Effort effort = {.limit = options.steps, .random = options.seed};
+    Effort effort = {.limit = options.steps, .random = options.seed, .deadline = options.deadline};
     Places places;
     bool ok = place_some(problem, &effort, scratch, &places);
     for (uint32_t i = 0; i < problem->count; i++) {
@@ -270,6 +271,19 @@ bool pack_partial(PackProblem *problem, PackOptions options, Arena *scratch, boo
         ok &= !left_out[i] || isfinite(problem->items[i].weight);
     if (used) *used = effort.used;
     return ok;
+}
+
+/* The clock is looked at once in so many steps: some hundredth of a second. */
+enum { STEPS_BETWEEN_LOOKS = 4000000 };
+
+bool pack_is_late(Effort *effort) {
+    struct timespec now;
+    if (effort->deadline <= 0 || effort->used - effort->looked < STEPS_BETWEEN_LOOKS) return false;
+    effort->looked = effort->used;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 < effort->deadline) return false;
+    effort->limit = effort->used;
+    return true;
 }
 
 uint64_t pack_default_steps(int effort) {

@@ -30,8 +30,9 @@ typedef enum {
 } PackStatus;
 
 typedef struct {
-    uint64_t steps; /* budget: a step is one item tried at one place, or the like; never time */
-    uint64_t seed;  /* of the perturbations */
+    uint64_t steps;  /* budget: a step is one item tried at one place, or the like; never time */
+    uint64_t seed;   /* of the perturbations */
+    double deadline; /* seconds of the monotonic clock when it gives up; 0: no clock is looked at */
 } PackOptions;
 
 /* The budget of an effort level of the command line: 0 none, 1 for greedy orders only, 2 the

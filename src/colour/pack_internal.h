@@ -8,11 +8,16 @@
 typedef struct {
     uint64_t limit, used; /* steps */
     uint64_t random;      /* state of the generator */
+    double deadline;      /* seconds of the monotonic clock; 0: none */
+    uint64_t looked;      /* steps used when the clock was looked at last */
 } Effort;
+
+/* True if there is a deadline and it has passed; then there are no steps left. */
+bool pack_is_late(Effort *effort);
 
 static inline bool effort_spend(Effort *effort, uint64_t steps) {
     effort->used += steps;
-    return effort->used < effort->limit;
+    return effort->used < effort->limit && !pack_is_late(effort);
 }
 
 /* SplitMix64: small, and good enough for perturbations. */

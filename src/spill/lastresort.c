@@ -100,7 +100,8 @@ static PackStatus search(Resort *resort, PackItem *items, uint32_t nfixed, const
             items[problem.count++] = item;
     }
     uint64_t used;
-    PackStatus status = pack(&problem, (PackOptions){SEARCH_STEPS, 1}, resort->scratch, &used);
+    PackStatus status =
+        pack(&problem, (PackOptions){.steps = SEARCH_STEPS, .seed = 1}, resort->scratch, &used);
     if (status != PACK_FOUND) return status;
     const PackItem *next = items + nfixed;
     for (uint32_t i = 0; i < count; i++) {
