@@ -203,7 +203,14 @@ static void join_stretches(Splitter *s) {
                 join(s, s->units[u].stretch, s->units[s->last_unit[loop]].stretch);
 }
 
+/* Names are noted when the first new one is asked for: most functions need none. */
+static void note_names(Splitter *s) {
+    for (uint32_t t = 0; t < s->func->ntensors; t++)
+        strmap_add(&s->taken, s->func->tensors[t].name, t);
+}
+
 static uint32_t add_tensor(Splitter *s, uint32_t parent) {
+    if (s->nadded == 0) note_names(s);
     Tensor tensor = s->func->tensors[parent];
     do {
         tensor.name =
@@ -280,11 +287,9 @@ Split split_webs(const Func *func, Arena *arena) {
     s.seen = NEW_ARRAY(&work, uint32_t, func->nloops);
     s.web = RAW_ARRAY(&work, uint32_t, s.accesses.first[func->ntensors]);
     strmap_init(&s.taken, &work);
-    for (uint32_t t = 0; t < func->ntensors; t++) {
-        strmap_add(&s.taken, func->tensors[t].name, t);
+    for (uint32_t t = 0; t < func->ntensors; t++)
         for (uint32_t a = s.accesses.first[t]; a < s.accesses.first[t + 1]; a++)
             s.web[a] = t;
-    }
     for (uint32_t t = 0; t < func->ntensors; t++)
         if (may_split(&func->tensors[t])) split_tensor(&s, t);
     uint32_t *parent = RAW_ARRAY(arena, uint32_t, func->ntensors + s.nadded);

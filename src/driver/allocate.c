@@ -134,7 +134,7 @@ static bool prepare(Job *job) {
         tell_impossible(job, bad, true);
         return false;
     }
-    job->ranges = live_as_coloured(job->func, job->options, job->arena);
+    job->ranges = live_as_coloured(job->func, &job->result.live, job->options, job->arena);
     job->relief = relief_make(job->func, &job->ranges, job->target, job->arena);
     job->result.report.seconds.analyse += now() - begin;
     return true;
@@ -142,7 +142,7 @@ static bool prepare(Job *job) {
 
 /* An input that says that it is placed is checked as it is. */
 static AllocStatus check_placed(Job *job) {
-    job->current = rewrite_nothing(job->func, job->arena);
+    job->current = rewrite_nothing(job->func, &job->result.live, job->arena);
     job->plan = plan_make(job->func, job->arena);
     name_tensors(job, NULL);
     report_result(job);
@@ -203,14 +203,19 @@ static Job make_job(const Func *func, const Target *target, const Options *optio
 
 /* ---- attempts ---- */
 
-/* Functions above this size are not tried at several efforts: time. */
-enum { MANY_INSTRUCTIONS = 20000 };
+/* Functions above this size are not tried at several efforts, unless much effort is asked for: all
+ * together should take no longer than a person waits. */
+enum { MANY_INSTRUCTIONS = 2000, MUCH_EFFORT = 3 };
+
+static bool is_tried_again(const Job *job, const Options *options) {
+    return job->func->ninsts <= MANY_INSTRUCTIONS || options->effort >= MUCH_EFFORT;
+}
 
 /* Whether less effort may have done better: only where something was spilled or went wrong. */
 static bool may_do_better(const Job *job) {
     const Report *report = &job->result.report;
     bool spilled = report->spill_cycles > 0 || report->last_resort;
-    return job->func->ninsts <= MANY_INSTRUCTIONS && job->options->emit != EMIT_PARSED &&
+    return job->options->emit != EMIT_PARSED &&
            (job->result.status == NOT_ALLOCATED || (job->result.status == ALLOCATED && spilled));
 }
 
@@ -274,12 +279,14 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
     Job job = make_job(func, target, &efforts[9], arena, &own);
     double started = job.started;
     if (options->effort == 9) try_more_effort(&job, options, efforts);
-    if (options->effort > 0) try_less_effort(&job, options, efforts);
+    if (options->effort > 0 && is_tried_again(&job, options))
+        try_less_effort(&job, options, efforts);
     if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))
         job.result.status = WRONG_RESULT;
     if (job.result.status == ALLOCATED) {
         job.result.func = job.current.func;
-        job.result.live = live_range(job.current.func, arena);
+        job.result.live =
+            job.current.live ? *job.current.live : live_range(job.current.func, arena);
         if (options->explain) job.result.explanation = explain_job(&job);
     }
     diag_append(diags, job.diags);

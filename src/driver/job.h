@@ -38,8 +38,8 @@ typedef struct Job {
 void rewrite_current(Job *job);
 
 /* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that
- * places and marks can be set. */
-Rewritten rewrite_nothing(const Func *func, Arena *arena);
+ * places and marks can be set. `live` are its ranges. */
+Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena);
 
 /* True if the plan cuts anything. */
 bool any_spilled(const Plan *plan);

@@ -7,15 +7,16 @@
 #include "driver/refill.h"
 #include "spill/legalize.h"
 
-/* The input as it stands, as a rewrite that changed nothing; its arrays are copied so that places
- * and marks can be set. */
-Rewritten rewrite_nothing(const Func *func, Arena *arena) {
+Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena) {
     Rewritten same = {.func = NEW(arena, Func),
                       .origin = RAW_ARRAY(arena, uint32_t, func->ntensors),
                       .role = NEW_ARRAY(arena, uint8_t, func->ntensors),
                       .first_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
                       .end_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
                       .origin_inst = RAW_ARRAY(arena, uint32_t, func->ninsts)};
+    Live *known = NEW(arena, Live);
+    *known = *live;
+    same.live = known;
     *same.func = *func;
     same.func->tensors = RAW_ARRAY(arena, Tensor, func->ntensors);
     if (func->ntensors) memcpy(same.func->tensors, func->tensors, func->ntensors * sizeof(Tensor));
@@ -38,7 +39,7 @@ void rewrite_current(Job *job) {
     job->current = any_spilled(&job->plan)
                        ? rewrite(&job->plan, &job->sources,
                                  (RewriteOptions){.remat = job->options->remat}, job->arena)
-                       : rewrite_nothing(job->func, job->arena);
+                       : rewrite_nothing(job->func, &job->result.live, job->arena);
     if (job->options->verbose) legalize(&job->current, job->names, job->arena);
 }
 

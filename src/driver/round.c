@@ -43,10 +43,11 @@ static void make_opaque(const Func *func, const bool *copy, Live *live, Arena *a
     make_loops_opaque(func, exempt, live, arena);
 }
 
-Live live_as_coloured(const Func *func, const Options *options, Arena *arena) {
-    Live live = live_range(func, arena);
-    if (options->allocator == ALLOCATOR_FLAT) make_opaque(func, NULL, &live, arena);
-    return live;
+Live live_as_coloured(const Func *func, const Live *live, const Options *options, Arena *arena) {
+    if (options->allocator != ALLOCATOR_FLAT) return *live;
+    Live opaque = live_range(func, arena);
+    make_opaque(func, NULL, &opaque, arena);
+    return opaque;
 }
 
 void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target,
@@ -58,8 +59,9 @@ void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *t
         copy[t] = rewritten->role[t] == ROLE_COPY;
         minimal[t] = is_minimal(rewritten, plan, t);
     }
-    *round = (Round){.func = func, .live = live_range(func, arena)};
     bool flat = options->allocator == ALLOCATOR_FLAT;
+    *round = (Round){.func = func};
+    round->live = rewritten->live && !flat ? *rewritten->live : live_range(func, arena);
     if (flat) make_opaque(func, copy, &round->live, arena);
     round->nodes = renumber(func, &round->live, copy, arena);
     Arena scratch;
@@ -137,7 +139,9 @@ static void search_round(const Options *options, uint32_t size, bool spilled, Ar
         }
     }
     uint64_t used;
-    PackOptions pack_options = {search_steps(options, count, spilled), options->seed};
+    PackOptions pack_options = {.steps = search_steps(options, count, spilled),
+                                .seed = options->seed,
+                                .deadline = options->deadline};
     if (pack(&problem, pack_options, &scratch, &used) == PACK_FOUND) {
         take_places(round, problem.items, arena);
         round->placed = true;

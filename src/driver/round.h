@@ -20,8 +20,8 @@ typedef struct {
     uint32_t coalesced; /* pairs of partners that share their place */
 } Round;
 
-/* Live ranges of the input; loops are opaque to the flat allocator. */
-Live live_as_coloured(const Func *func, const Options *options, Arena *arena);
+/* Live ranges of the input, which are `live`; loops are opaque to the flat allocator. */
+Live live_as_coloured(const Func *func, const Live *live, const Options *options, Arena *arena);
 
 /* Live ranges, nodes, costs and pressure of `rewritten`; loops are opaque to the flat allocator.
  * O(accesses log accesses). */

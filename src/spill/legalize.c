@@ -10,8 +10,15 @@ static Str next_name(const StrMap *taken, Str name, const char *suffix, uint32_t
     return candidate;
 }
 
+static bool made_any(const Rewritten *rewritten) {
+    for (uint32_t t = 0; t < rewritten->func->ntensors; t++)
+        if (rewritten->role[t] != ROLE_KEPT) return true;
+    return false;
+}
+
 void legalize(Rewritten *rewritten, const Str *names, Arena *arena) {
     Func *func = rewritten->func;
+    if (!made_any(rewritten)) return;
     Arena scratch;
     arena_init(&scratch);
     StrMap taken;

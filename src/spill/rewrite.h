@@ -2,6 +2,7 @@
 #ifndef SPILL_REWRITE_H
 #define SPILL_REWRITE_H
 
+#include "analysis/live.h"
 #include "spill/plan.h"
 #include "spill/source.h"
 
@@ -22,6 +23,7 @@ typedef struct {
     uint32_t *end_access; /* that one serves */
     uint32_t *origin_inst; /* [ninsts] instruction of the plan's function, or INSERTED */
     uint32_t removed;      /* inserted DMAs that were found to be needless, and loads dropped */
+    const Live *live;      /* ranges of func where they are known already, else NULL */
 } Rewritten;
 
 typedef struct {
