@@ -120,12 +120,13 @@ static uint32_t add_tensor(Rewriter *rewriter, Tensor tensor, uint32_t origin, R
     size_t capacity = rewriter->origin_capacity;
     if (id == capacity) {
         size_t larger = capacity ? capacity * 2 : 64;
-        out->origin = arena_grow(rewriter->arena, out->origin, capacity, larger, sizeof(uint32_t));
+        out->origin =
+            arena_grow(&rewriter->scratch, out->origin, capacity, larger, sizeof(uint32_t));
         out->first_access =
-            arena_grow(rewriter->arena, out->first_access, capacity, larger, sizeof(uint32_t));
+            arena_grow(&rewriter->scratch, out->first_access, capacity, larger, sizeof(uint32_t));
         out->end_access =
-            arena_grow(rewriter->arena, out->end_access, capacity, larger, sizeof(uint32_t));
-        out->role = arena_grow(rewriter->arena, out->role, capacity, larger, 1);
+            arena_grow(&rewriter->scratch, out->end_access, capacity, larger, sizeof(uint32_t));
+        out->role = arena_grow(&rewriter->scratch, out->role, capacity, larger, 1);
         rewriter->origin_capacity = larger;
     }
     out->origin[id] = origin;
@@ -687,7 +688,7 @@ static void rewrite_tensor(Rewriter *rewriter, uint32_t tensor, uint32_t *homes)
 static void emit_inst(Rewriter *rewriter, Inst inst, uint32_t origin) {
     uint32_t id = build_inst(&rewriter->build, inst);
     size_t count = id;
-    PUSH(rewriter->arena, rewriter->out->origin_inst, count, rewriter->inst_capacity, origin);
+    PUSH(&rewriter->scratch, rewriter->out->origin_inst, count, rewriter->inst_capacity, origin);
 }
 
 static void emit_spot(Rewriter *rewriter, const Spot *spot) {
@@ -751,12 +752,12 @@ static void keep_tensors(Rewriter *rewriter) {
 
 /* Keeps the instructions where keep[p] is set, and of the added tensors those that are still named.
  */
-static void keep_only(Rewritten *out, const bool *keep, Arena *arena) {
+static void keep_only(Rewritten *out, const bool *keep, Arena *scratch) {
     const Func *from = out->func;
     Builder build;
-    build_begin(&build, arena, from->name, from->meta, from->span);
-    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, from->ntensors);
-    bool *named = NEW_ARRAY(arena, bool, from->ntensors);
+    build_begin(&build, scratch, from->name, from->meta, from->span);
+    uint32_t *new_id = RAW_ARRAY(scratch, uint32_t, from->ntensors);
+    bool *named = NEW_ARRAY(scratch, bool, from->ntensors);
     for (uint32_t i = 0; i < from->ninsts; i++)
         for (uint32_t o = 0; keep[i] && o < from->insts[i].ndst + from->insts[i].nsrc; o++)
             named[from->insts[i].operands[o].tensor] = true;
@@ -817,7 +818,27 @@ static void remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
         find_needless(out, role, kind, rewriter->options.store_inputs, keep, &rewriter->scratch);
     if (gone == 0) return;
     out->removed += gone;
-    keep_only(out, keep, rewriter->arena);
+    keep_only(out, keep, &rewriter->scratch);
+}
+
+static void *moved(const void *items, size_t count, size_t size, Arena *arena) {
+    void *copy = arena_raw(arena, count, size);
+    if (count) memcpy(copy, items, count * size);
+    return copy;
+}
+
+/* What was made in scratch, where arrays grow and are made anew, goes into the result's arena. */
+static void move_result(Rewritten *out, Arena *arena) {
+    Func *func = moved(out->func, 1, sizeof *func, arena);
+    func->tensors = moved(func->tensors, func->ntensors, sizeof *func->tensors, arena);
+    func->insts = moved(func->insts, func->ninsts, sizeof *func->insts, arena);
+    func->loops = moved(func->loops, func->nloops, sizeof *func->loops, arena);
+    out->func = func;
+    out->origin = moved(out->origin, func->ntensors, sizeof *out->origin, arena);
+    out->role = moved(out->role, func->ntensors, sizeof *out->role, arena);
+    out->first_access = moved(out->first_access, func->ntensors, sizeof *out->first_access, arena);
+    out->end_access = moved(out->end_access, func->ntensors, sizeof *out->end_access, arena);
+    out->origin_inst = moved(out->origin_inst, func->ninsts, sizeof *out->origin_inst, arena);
 }
 
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena) {
@@ -831,7 +852,7 @@ Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions optio
                          .start = {UINT32_MAX, UINT32_MAX},
                          .out = &out};
     arena_init(&rewriter.scratch);
-    build_begin(&rewriter.build, arena, from->name, from->meta, from->span);
+    build_begin(&rewriter.build, &rewriter.scratch, from->name, from->meta, from->span);
     keep_tensors(&rewriter);
     rewriter.operands = NEW_ARRAY(&rewriter.scratch, Operand *, from->ninsts);
     rewriter.before_inst = empty_spots(&rewriter.scratch, from->ninsts);
@@ -846,6 +867,7 @@ Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions optio
     out.func = build_finish(&rewriter.build);
     remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
     remove_needless(&rewriter, ROLE_COPY, OP_LOAD);
+    move_result(&out, arena);
     arena_free(&rewriter.scratch);
     return out;
 }
