@@ -116,8 +116,11 @@ Writer *outputs_open(Outputs *outputs, const char *path) {
 }
 
 Writer *outputs_open_error(Outputs *outputs) {
-    OutputFile *file = &outputs->files[outputs->count++];
+    OutputFile *file = &outputs->files[outputs->count];
+    lock(outputs);
     output_open_error(file);
+    outputs->count++;
+    unlock(outputs);
     return &file->writer;
 }
 

@@ -2,6 +2,7 @@
 #include "support/output_file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,6 +124,63 @@ static void full_disk(void **state) {
     assert_int_equal(error, ENOSPC);
 }
 
+/* A pipe with a name: opening it for writing would wait for a reader. */
+static void pipes_are_opened_last(void **state) {
+    Fixture *fixture = *state;
+    char text[8] = "";
+    assert_int_equal(mkfifo("file", 0600), 0);
+    assert_true(output_open(&fixture->output, &fixture->arena, "file"));
+    assert_int_equal(fixture->output.file, -1);
+    assert_null(fixture->output.temporary);
+    write_text(&fixture->output.writer, "new");
+    int reader = open("file", O_RDONLY | O_NONBLOCK);
+    assert_true(reader >= 0);
+    assert_int_equal(read(reader, text, sizeof text), 0);
+    assert_true(output_close(&fixture->output));
+    assert_int_equal(read(reader, text, sizeof text), 3);
+    assert_string_equal(text, "new");
+    close(reader);
+    assert_true(output_open(&fixture->output, &fixture->arena, "file"));
+    output_discard(&fixture->output);
+}
+
+static void links_to_nothing_are_followed(void **state) {
+    Fixture *fixture = *state;
+    struct stat info;
+    assert_int_equal(symlink("link2", "link"), 0);
+    assert_int_equal(symlink("./file", "link2"), 0);
+    assert_true(output_open(&fixture->output, &fixture->arena, "link"));
+    write_text(&fixture->output.writer, "new");
+    assert_true(output_close(&fixture->output));
+    assert_int_equal(stat("link", &info), -1);
+    assert_true(output_commit(&fixture->output));
+    assert_int_equal(lstat("link", &info), 0);
+    assert_true(S_ISLNK(info.st_mode));
+    assert_content("new");
+    unlink("link");
+    unlink("link2");
+}
+
+static void same_file(void **state) {
+    (void)state;
+    assert_true(output_same(NULL, "-"));
+    assert_true(output_same("file", "./file"));
+    assert_false(output_same("file", "fil"));
+    assert_false(output_same("/file", "file"));
+    assert_true(output_same("/file", "//file"));
+    assert_false(output_same("file", "none/file"));
+    put_old("old");
+    assert_true(output_same("file", "././file"));
+    assert_false(output_same("file", "file2"));
+    assert_int_equal(symlink("file", "link"), 0);
+    assert_true(output_same("link", "file"));
+    assert_int_equal(unlink("file"), 0);
+    assert_true(output_same("link", "./file"));
+    assert_int_equal(unlink("link"), 0);
+    assert_false(output_same("/dev/null", "/dev/null"));
+    assert_false(output_same("/dev/stdout", NULL));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(appears_on_commit, begin, end),
@@ -130,6 +188,9 @@ int main(void) {
         cmocka_unit_test_setup_teardown(mode_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(failures_say_why, begin, end),
         cmocka_unit_test_setup_teardown(full_disk, begin, end),
+        cmocka_unit_test_setup_teardown(pipes_are_opened_last, begin, end),
+        cmocka_unit_test_setup_teardown(links_to_nothing_are_followed, begin, end),
+        cmocka_unit_test_setup_teardown(same_file, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
