@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "colour/pack_internal.h"
-#include "colour/pack_join.h"
 #include "support/sort.h"
 
 /* False: the fixed items are in each other's way or outside. */
@@ -81,58 +80,6 @@ static PackStatus prepare(const PackProblem *problem, Effort *effort, Arena *scr
     return fixed_agree(problem, neighbours) ? PACK_FOUND : PACK_IMPOSSIBLE;
 }
 
-static PackStatus solve(const PackProblem *problem, bool join, Effort *effort, Arena *scratch,
-                        Places *places);
-
-/* Joins items of the part and looks for a placement of what that makes. `joined`: some were. */
-static bool try_joined(const PackProblem *problem, Part part, double most, double noise,
-                       Effort *effort, Places *places, bool *joined) {
-    Arena arena; /* each try is short-lived */
-    arena_init(&arena);
-    Joined made;
-    bool found = false;
-    *joined = pack_join(problem, part, most, noise, effort, &arena, &made);
-    if (*joined) {
-        Places own;
-        found = solve(&made.problem, false, effort, &arena, &own) == PACK_FOUND;
-        for (uint32_t i = 0; i < made.problem.count && found; i++) {
-            made.problem.items[i].offset = own.offset[i];
-            made.problem.items[i].band = own.band[i];
-        }
-        if (found) pack_take_apart(&made, &arena, places);
-    }
-    arena_free(&arena);
-    return found;
-}
-
-static bool meets_fixed(const PackProblem *problem, const Neighbours *neighbours, Part part) {
-    for (uint32_t k = 0; k < part.count; k++)
-        for (uint32_t e = neighbours->start[part.ids[k]]; e < neighbours->start[part.ids[k] + 1];
-             e++)
-            if (problem->items[neighbours->list[e]].fixed) return true;
-    return false;
-}
-
-/* Tries of more and fewer joins in turn, as long as three quarters of the steps last. */
-static bool solve_joined(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                         Effort *effort, Places *places) {
-    static const double MOST[] = {0.2, 0.5, 1, 2};
-    enum { KINDS = sizeof MOST / sizeof *MOST, PER_ITEM = 400000 };
-    if (meets_fixed(problem, neighbours, part) || effort->used >= effort->limit) return false;
-    uint64_t end = effort->used + (effort->limit - effort->used) / 4 * 3;
-    bool found = false, joined = true;
-    for (uint32_t t = 0; !found && effort->used < end && (joined || t <= KINDS); t++) {
-        Effort share = *effort;
-        uint64_t most = (uint64_t)PER_ITEM * part.count;
-        share.limit = most < end - effort->used ? effort->used + most : end;
-        found =
-            try_joined(problem, part, MOST[t % KINDS], t < KINDS ? 0 : 1, &share, places, &joined);
-        effort->used = share.used + 1;
-        effort->random = share.random;
-    }
-    return found;
-}
-
 /* Parts that greedy orders leave open are searched, each with an even share of what is left; small
  * ones first, as they leave some of theirs. */
 static PackStatus search_parts(const PackProblem *problem, const Neighbours *neighbours, Parts open,
@@ -147,7 +94,7 @@ static PackStatus search_parts(const PackProblem *problem, const Neighbours *nei
         Effort share = *effort;
         uint64_t left = effort->limit > effort->used ? effort->limit - effort->used : 0;
         share.limit = effort->used + left / (open.count - p);
-        if (!join || !solve_joined(problem, neighbours, part, &share, places))
+        if (!join || !pack_by_joining(problem, neighbours, part, &share, places))
             status = pack_exact(problem, neighbours, part, &share, scratch, places);
         effort->used = share.used;
         effort->random = share.random;
@@ -155,9 +102,8 @@ static PackStatus search_parts(const PackProblem *problem, const Neighbours *nei
     return status;
 }
 
-/* What greedy orders leave open is searched; `join`: with items joined at first. */
-static PackStatus solve(const PackProblem *problem, bool join, Effort *effort, Arena *scratch,
-                        Places *places) {
+PackStatus pack_solve(const PackProblem *problem, bool join, Effort *effort, Arena *scratch,
+                      Places *places) {
     if (!each_fits(problem) || pack_overfull(problem, effort, scratch)) return PACK_IMPOSSIBLE;
     Neighbours neighbours;
     PackStatus status = prepare(problem, effort, scratch, &neighbours, places);
@@ -178,7 +124,7 @@ static PackStatus solve(const PackProblem *problem, bool join, Effort *effort, A
 
 static PackStatus solve_and_set(PackProblem *problem, Effort *effort, Arena *scratch) {
     Places places;
-    PackStatus status = solve(problem, true, effort, scratch, &places);
+    PackStatus status = pack_solve(problem, true, effort, scratch, &places);
     if (status == PACK_FOUND)
         for (uint32_t i = 0; i < problem->count; i++) {
             problem->items[i].offset = places.offset[i];

@@ -105,4 +105,14 @@ void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbour
 PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, Part part,
                       Effort *effort, Arena *scratch, Places *places);
 
+/* The whole search without setting places. Parts that greedy orders leave open are searched;
+ * `join`: with some of their items joined, and then as they are. */
+PackStatus pack_solve(const PackProblem *problem, bool join, Effort *effort, Arena *scratch,
+                      Places *places);
+
+/* Joins items of a part in many ways and looks for a placement of what that makes. False says
+ * nothing. Spends at most three quarters of what is left. */
+bool pack_by_joining(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                     Effort *effort, Places *places);
+
 #endif

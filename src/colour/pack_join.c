@@ -1,6 +1,7 @@
 /* Joining: items that fill a larger rectangle between them without waste are placed as one. */
 #include "colour/pack_join.h"
 
+#include <math.h>
 #include <string.h>
 
 #include "support/sort.h"
@@ -111,10 +112,11 @@ static uint32_t length_of(const Piece *piece) {
 
 /* Scores are given some noise, so that every try joins otherwise. */
 static void add_match(Joiner *joiner, Match match) {
-    enum { MOST_MATCHES = 1 << 20 };
+    enum { MOST_MATCHES = 1 << 20, LATE = 8, MUCH_LATER = 1000 };
     if (joiner->nmatches == MOST_MATCHES) return;
     double random = (double)(effort_random(joiner->effort) >> 40) / (1 << 24);
-    match.score *= 1 + joiner->noise * random;
+    bool late = joiner->noise > 0 && effort_random(joiner->effort) % LATE == 0;
+    match.score *= late ? MUCH_LATER : 1 + joiner->noise * random;
     PUSH(joiner->scratch, joiner->matches, joiner->nmatches, joiner->match_capacity, match);
 }
 
@@ -420,17 +422,67 @@ static void make_problem(Joiner *joiner) {
     }
 }
 
+/* Chooses joins that are undone, and with them all that was made of those. */
+static bool *choose_broken(const Joined *joined, uint32_t percent, Effort *effort, Arena *scratch) {
+    bool *broken = NEW_ARRAY(scratch, bool, joined->npieces);
+    for (uint32_t i = joined->part.count; i < joined->npieces; i++) {
+        const Piece *piece = &joined->pieces[i];
+        broken[i] = effort_random(effort) % 100 < percent;
+        for (uint32_t k = 0; k < piece->nparts; k++)
+            broken[i] |= broken[piece->parts[k]];
+    }
+    return broken;
+}
+
+/* The pieces of `before` that are not broken, with runs of their own. */
+static void take_unbroken(Joiner *joiner, const Joined *before, const bool *broken) {
+    Joined *joined = joiner->joined;
+    uint32_t *now = RAW_ARRAY(joiner->scratch, uint32_t, before->npieces);
+    joined->pieces = NEW_ARRAY(joiner->scratch, Piece, 2 * (size_t)before->part.count);
+    for (uint32_t i = 0; i < before->npieces; i++) {
+        if (broken[i]) continue;
+        now[i] = joined->npieces++;
+        Piece *piece = &joined->pieces[now[i]];
+        *piece = before->pieces[i];
+        piece->gone = false;
+        piece->runs = RAW_ARRAY(joiner->scratch, Interval, piece->count);
+        memcpy(piece->runs, before->pieces[i].runs, piece->count * sizeof *piece->runs);
+        for (uint32_t k = 0; k < piece->nparts; k++) {
+            piece->parts[k] = now[piece->parts[k]];
+            joined->pieces[piece->parts[k]].gone = true;
+        }
+    }
+}
+
+static void join_all(Joiner *joiner, double most) {
+    do {
+        list_runs(joiner);
+        find_matches(joiner);
+        weigh_rivals(joiner);
+    } while (join_matches(joiner, most) && joiner->effort->used < joiner->effort->limit);
+    make_problem(joiner);
+}
+
+void pack_join_again(const Joined *before, uint32_t percent, Effort *effort, Arena *scratch,
+                     Joined *joined) {
+    *joined = (Joined){
+        .part = before->part, .problem.size = before->problem.size, .sections = before->sections};
+    Joiner joiner = {.joined = joined,
+                     .effort = effort,
+                     .scratch = scratch,
+                     .noise = 1,
+                     .sections = before->sections};
+    take_unbroken(&joiner, before, choose_broken(before, percent, effort, scratch));
+    join_all(&joiner, INFINITY);
+}
+
 bool pack_join(const PackProblem *problem, Part part, double most, double noise, Effort *effort,
                Arena *scratch, Joined *joined) {
     *joined = (Joined){.part = part, .problem.size = part.capacity};
     Joiner joiner = {.joined = joined, .effort = effort, .scratch = scratch, .noise = noise};
     if (!take_items(&joiner, problem, part)) return false;
-    do {
-        list_runs(&joiner);
-        find_matches(&joiner);
-        weigh_rivals(&joiner);
-    } while (join_matches(&joiner, most) && effort->used < effort->limit);
-    make_problem(&joiner);
+    joined->sections = joiner.sections;
+    join_all(&joiner, most);
     return joined->npieces > part.count;
 }
 

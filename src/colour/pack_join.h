@@ -11,7 +11,7 @@ typedef struct {
     PackProblem problem; /* what is to be placed; no fixed items */
     uint32_t *piece_of;  /* [problem.count] */
     Piece *pieces;       /* [npieces] the items of the part in turn, then what was joined */
-    uint32_t npieces;
+    uint32_t npieces, sections;
     Part part;
 } Joined;
 
@@ -23,6 +23,11 @@ typedef struct {
  * joined. Requires that no fixed item overlaps the part. O(n log n + matches) a round. */
 bool pack_join(const PackProblem *problem, Part part, double most, double noise, Effort *effort,
                Arena *scratch, Joined *joined);
+
+/* Undoes some percent of the joins, and what was made of those, and joins again whatever matches,
+ * with noise. */
+void pack_join_again(const Joined *before, uint32_t percent, Effort *effort, Arena *scratch,
+                     Joined *joined);
 
 /* Gives the items of the part the places that the problem's have. */
 void pack_take_apart(const Joined *joined, Arena *scratch, Places *places);

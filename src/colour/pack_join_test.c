@@ -153,7 +153,38 @@ static void what_joins(void **state) {
     }
 }
 
+/* Undone and joined again it comes to the same, and the places are still right. */
+static void joined_again(void **state) {
+    (void)state;
+    for (uint32_t c = 0; c < CASE_COUNT; c++) {
+        Arena arena;
+        arena_init(&arena);
+        PackItem items[MOST_ITEMS];
+        Interval ranges[MOST_ITEMS][2];
+        uint32_t ids[MOST_ITEMS], offset[MOST_ITEMS];
+        uint8_t band[MOST_ITEMS];
+        PackProblem problem;
+        make_problem(&CASES[c], ranges, items, &problem, ids);
+        Effort effort = {.limit = 1000000};
+        Joined before, joined;
+        pack_join(&problem, (Part){ids, problem.count, SIZE}, 100, 0, &effort, &arena, &before);
+        for (int i = 0; i < 10; i++) {
+            pack_join_again(&before, 50, &effort, &arena, &joined);
+            assert_int_equal(joined.problem.count, CASES[c].left);
+            before = joined;
+        }
+        if (joined.problem.count == 1) {
+            joined.problem.items[0].band = class_bands(joined.problem.items[0].class).masks[0];
+            Places places = {offset, band};
+            pack_take_apart(&joined, &arena, &places);
+            check_places(&problem, &places);
+        }
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(what_joins)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(what_joins),
+                                       cmocka_unit_test(joined_again)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
