@@ -11,7 +11,7 @@ typedef struct {
     uint32_t next;      /* the next node joined to the same one, NO_NODE at the end */
     uint32_t last;      /* the last of that list, kept by the first */
     LiveRange range;
-    uint32_t *met; /* joined nodes that have grown into this one's range */
+    uint32_t *met; /* nodes that meet this one, or what it is joined to, since gaps were joined */
     size_t nmet, met_capacity;
 } Joint;
 
@@ -238,8 +238,10 @@ static void join(Pass *pass, uint32_t before, uint32_t after, LiveRange range, R
     Joint *first = &pass->joints[before], *second = &pass->joints[after];
     for (size_t i = starts_from(pass, gap_first(pass, before));
          i < pass->nstarts && pass->starts[i].key < second->range.items[0].first; i++) {
-        Joint *met = &pass->joints[pass->starts[i].id];
+        uint32_t other = pass->starts[i].id;
+        Joint *met = &pass->joints[other];
         PUSH(pass->memory, met->met, met->nmet, met->met_capacity, before);
+        PUSH(pass->memory, first->met, first->nmet, first->met_capacity, other);
     }
     first->range = range;
     second->joined_to = before;
