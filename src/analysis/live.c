@@ -46,8 +46,9 @@ typedef struct {
 typedef struct {
     uint32_t stamp;
     bool undetermined; /* some access in it runs in every iteration */
-    bool reads_first;  /* its first access that reads or kills is a read */
+    bool reads_first;  /* the first access that reads or kills is a read, in some run of it */
     uint32_t first_stamp;
+    size_t first; /* event: that access, of the last run looked at */
 } LoopFact;
 
 typedef struct {
@@ -362,36 +363,6 @@ static void add_gap(Pass *pass, const Event *from, const Event *to) {
 
 /* ---- liveness ---- */
 
-/* True if a resolved loop lies around `loop`: each of its iterations has a run of `loop` of its
- * own. */
-static bool is_in_iteration(Pass *pass, const Event *event, uint32_t loop) {
-    for (uint32_t i = 0; i < event->ndetermined; i++)
-        if (event->determined[i].loop != loop && is_resolved(pass, event->determined[i].loop) &&
-            loop_encloses(pass->func, event->determined[i].loop, loop))
-            return true;
-    return false;
-}
-
-/* Notes for each unresolved loop whether its first access that reads or kills is a read. A loop
- * inside a resolved one has a first access in each iteration of that: any read then counts as
- * first. */
-static void find_first_accesses(Pass *pass) {
-    for (size_t i = 0; i < pass->nevents; i++) {
-        const Event *event = &pass->events[i];
-        if ((!event->reads || event->served) && !event->kills) continue;
-        for (uint32_t loop = event->loop; loop != NO_LOOP; loop = pass->func->loops[loop].parent) {
-            LoopFact *fact = loop_fact(pass, loop);
-            if (fact->first_stamp == pass->stamp) {
-                if (!pass->any_determined) break; /* the chain above is known too */
-                fact->reads_first |= event->reads && is_in_iteration(pass, event, loop);
-                continue;
-            }
-            fact->first_stamp = pass->stamp;
-            fact->reads_first = event->reads;
-        }
-    }
-}
-
 /* True if the run of `loop` around `event` also holds `other`. */
 static bool holds_both(Pass *pass, uint32_t loop, const Event *event, const Event *other) {
     if (!loop_encloses(pass->func, loop, other->loop)) return false;
@@ -402,6 +373,29 @@ static bool holds_both(Pass *pass, uint32_t loop, const Event *event, const Even
             return false;
     }
     return true;
+}
+
+/* Notes for each unresolved loop whether its first access that reads or kills is a read. A loop
+ * inside a resolved one runs anew in each iteration of that: it is enough if one run begins with a
+ * read. */
+static void find_first_accesses(Pass *pass) {
+    for (size_t i = 0; i < pass->nevents; i++) {
+        const Event *event = &pass->events[i];
+        if ((!event->reads || event->served) && !event->kills) continue;
+        for (uint32_t loop = event->loop; loop != NO_LOOP; loop = pass->func->loops[loop].parent) {
+            LoopFact *fact = loop_fact(pass, loop);
+            if (fact->first_stamp == pass->stamp) {
+                if (!pass->any_determined) break; /* the chain above is known too */
+                if (holds_both(pass, loop, &pass->events[fact->first], event)) continue;
+                fact->first = i;
+                fact->reads_first |= event->reads;
+                continue;
+            }
+            fact->first_stamp = pass->stamp;
+            fact->first = i;
+            fact->reads_first = event->reads;
+        }
+    }
 }
 
 /* The outermost loop around `event` that ends before `next` (NULL: nothing comes) and whose back

@@ -4,12 +4,14 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 #include "test/count.h"
 #include "test/observe.h"
 #include "test/random.h"
+#include "text/parse.h"
 
 typedef struct {
     const Func *func;
@@ -97,11 +99,44 @@ static void block_loops_are_exact(void **state) {
         compare(seed, (RandomShape){ROOM_ANY, CODE_BLOCK_LOOPS, SIZE_ANY}, true);
 }
 
+/* One block an outer iteration, written at the head of each inner one: nothing is carried round. */
+static void inner_loop_of_one_iteration(void **state) {
+    (void)state;
+    const char *text = "func @f {\n"
+                       "  tensor %a : sb<4*128x8xu8>\n"
+                       "  loop i = 0..4 {\n"
+                       "    loop j = 0..4 {\n"
+                       "      before\n"
+                       "      %a[i] = f\n"
+                       "      g %a[i]\n"
+                       "      behind\n"
+                       "    }\n"
+                       "  }\n"
+                       "}\n";
+    Arena arena;
+    arena_init(&arena);
+    DiagQueue diags;
+    diag_init(&diags, &arena);
+    Source source;
+    source_from_text(&source, &arena, "text", text, strlen(text));
+    Module module;
+    assert_true(parse_lf(&source, &arena, &diags, &module));
+    Live live = live_range(module.funcs, &arena);
+    for (int64_t block = 0; block < 4; block++) {
+        LiveRange range = live_block(&live, 0, block);
+        assert_int_equal(range.count, 1);
+        assert_int_equal(range.items[0].first, 1);
+        assert_int_equal(range.items[0].last, 2);
+    }
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(never_less_than_observed),
         cmocka_unit_test(straight_code_is_exact),
         cmocka_unit_test(block_loops_are_exact),
+        cmocka_unit_test(inner_loop_of_one_iteration),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

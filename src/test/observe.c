@@ -61,7 +61,7 @@ static void watch_step(Watch *watch) {
     if (inst->accumulate) access_blocks(watch, inst_dst(inst), ACCESS_READ);
     for (uint32_t i = 0; i < inst->ndst; i++) {
         const Operand *operand = &inst_dst(inst)[i];
-        bool keeps = inst->condition || !operand_is_whole(func, operand);
+        bool keeps = !operand_is_whole(func, operand);
         access_blocks(watch, operand, keeps ? ACCESS_UPDATE : ACCESS_WRITE);
     }
 }

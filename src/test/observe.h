@@ -13,9 +13,9 @@ typedef struct {
 } Observed;
 
 /* A block is live at each point that the run passes between a write of it (or entry, for an input)
- * and a read that receives that write, both ends included; entry is at point 0. A write with a
- * condition or a region continues the old value; any other that touches the block ends it. A write
- * that nobody reads is live at its own point, the last value of an output to the end of the run. An
+ * and a read that receives that write, both ends included; entry is at point 0. A write of a region
+ * continues the old value; any other that happens and touches the block ends it. A write that
+ * nobody reads is live at its own point, the last value of an output to the end of the run. An
  * access touches the blocks that it names at that step only. Requires few steps: O(steps times live
  * blocks). */
 Observed observe(const Func *func, Arena *arena);
