@@ -91,7 +91,9 @@ ExitStatus explained_find(Explained *explained, const char *argument, const Modu
         if (status != EXIT_DONE) return status;
     }
     take_char(&rest, '%');
+    Str whole = rest;
     explained->tensor = take_name(&rest, '\0', arena);
+    if (rest.length > 0) explained->tensor = whole; /* something stands behind the quotes */
     return find_tensor(explained, module, arena);
 }
 
