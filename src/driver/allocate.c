@@ -153,6 +153,12 @@ static bool out_of_time(const Job *job) {
     return now() - job->started > job->options->time_limit;
 }
 
+static AllocStatus tell_out_of_time(Job *job) {
+    diag_error(job->diags, job->func->span, "out of time after %g seconds",
+               job->options->time_limit);
+    return NOT_ALLOCATED;
+}
+
 static AllocStatus run(Job *job) {
     job->result.live = live_range(job->func, job->arena);
     report_begin(job);
@@ -160,11 +166,7 @@ static AllocStatus run(Job *job) {
     if (is_placed(job->func)) return check_placed(job);
     if (!prepare(job)) return NOT_ALLOCATED;
     bool placed = colour_to_fixpoint(job);
-    if (out_of_time(job)) {
-        diag_error(job->diags, job->func->span, "out of time after %g seconds",
-                   job->options->time_limit);
-        return NOT_ALLOCATED;
-    }
+    if (out_of_time(job)) return tell_out_of_time(job);
     if (!placed && !take_last_resort(job)) return NOT_ALLOCATED;
     finish(job);
     return ALLOCATED;
@@ -182,8 +184,9 @@ static Str explain_job(Job *job) {
     return explain(&about, job->arena);
 }
 
-static Job make_job(const Func *func, const Target *target, const Options *options, Arena *arena,
-                    DiagQueue *diags) {
+/* One attempt, whose time counts from `started`. */
+static Job make_job(const Func *func, const Target *target, const Options *options, double started,
+                    Arena *arena, DiagQueue *diags) {
     Job job = {.input = func,
                .func = func,
                .target = target,
@@ -191,7 +194,7 @@ static Job make_job(const Func *func, const Target *target, const Options *optio
                .arena = arena,
                .diags = diags,
                .size = (uint32_t)(target_usable(target) / GRANULE),
-               .started = now()};
+               .started = started};
     job.result.func = func;
     writer_to_memory(&job.log);
     job.result.status = run(&job);
@@ -232,13 +235,14 @@ static bool is_better(const Job *one, const Job *other) {
 static void try_less_effort(Job *best, const Options *options, Options *lower) {
     enum { FIRST = 2 };
     int effort = options->effort - 1 < FIRST ? options->effort - 1 : FIRST;
-    for (; effort >= 0 && may_do_better(best); effort--) {
+    for (; effort >= 0 && may_do_better(best) && !out_of_time(best); effort--) {
         lower[effort] = *options;
         lower[effort].effort = effort;
         if (options->effort == 9) lower[effort].time_limit = INFINITY;
         DiagQueue *diags = NEW(best->arena, DiagQueue);
         diag_init(diags, best->arena);
-        Job job = make_job(best->input, best->target, &lower[effort], best->arena, diags);
+        Job job =
+            make_job(best->input, best->target, &lower[effort], best->started, best->arena, diags);
         if (is_better(&job, best)) *best = job;
     }
 }
@@ -253,10 +257,9 @@ static void try_more_effort(Job *best, const Options *options, Options *higher) 
         higher[effort].time_limit = INFINITY;
         DiagQueue *diags = NEW(best->arena, DiagQueue);
         diag_init(diags, best->arena);
-        Job job = make_job(best->input, best->target, &higher[effort], best->arena, diags);
         double started = best->started;
+        Job job = make_job(best->input, best->target, &higher[effort], started, best->arena, diags);
         if (is_better(&job, best)) *best = job;
-        best->started = started;
         if (now() - started + DEARER * (now() - begin) > options->time_limit) {
             diag_warning(best->diags, best->input->span,
                          "the time is up: this is the best result found");
@@ -276,11 +279,13 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
         efforts[9].effort = 2;
         efforts[9].time_limit = INFINITY;
     }
-    Job job = make_job(func, target, &efforts[9], arena, &own);
-    double started = job.started;
+    double started = now();
+    Job job = make_job(func, target, &efforts[9], started, arena, &own);
     if (options->effort == 9) try_more_effort(&job, options, efforts);
     if (options->effort > 0 && is_tried_again(&job, options))
         try_less_effort(&job, options, efforts);
+    if (job.result.status == ALLOCATED && out_of_time(&job))
+        job.result.status = tell_out_of_time(&job);
     if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))
         job.result.status = WRONG_RESULT;
     if (job.result.status == ALLOCATED) {
