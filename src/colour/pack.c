@@ -185,7 +185,7 @@ static void take_in(PackProblem *problem, Effort *effort, Arena *scratch, bool *
     sort_keys(keys, count, scratch);
     Subset subset = {{RAW_ARRAY(scratch, PackItem, problem->count), 0, 0},
                      RAW_ARRAY(scratch, uint32_t, problem->count)};
-    for (uint32_t k = 0; k < count && effort->used < effort->limit; k++) {
+    for (uint32_t k = 0; k < count && effort_spend(effort, 0); k++) {
         choose_subset(problem, left_out, keys[k].id, &subset);
         Effort share = *effort;
         share.limit = effort->used + (effort->limit - effort->used) / (count - k);

@@ -197,7 +197,7 @@ bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part 
         for (uint32_t round = 0; round < rounds; round++) {
             uint32_t failed = place_all(&greedy);
             if (!failed) return true;
-            if (effort->used >= effort->limit) return false;
+            if (!effort_spend(effort, 0)) return false;
             failed_first(&greedy, failed);
         }
     }
@@ -231,7 +231,7 @@ void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbour
                     best_offset[k] = places->offset[part.ids[k]];
                 }
             }
-            done = !failed || effort->used >= effort->limit;
+            done = !failed || !effort_spend(effort, 0);
             if (done) break;
             failed_first(&greedy, failed);
         }

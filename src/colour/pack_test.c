@@ -397,6 +397,20 @@ static void test_places_what_was_cut(void **state) {
     assert_int_equal(count_placed((Cut){20, 1000, 4096, true, true}, 10), 10);
 }
 
+/* A search that would go on gives up soon once its time is over. */
+static void test_stops_at_deadline(void **state) {
+    (void)state;
+    enum { SOON = 50000000 };
+    Arena arena;
+    arena_init(&arena);
+    PackProblem problem = cut_problem(&(Cut){1000, 1000, 4096, false, false}, 1, &arena);
+    PackOptions options = {.steps = UINT64_MAX / 2, .seed = 1, .deadline = 1e-9};
+    uint64_t used;
+    assert_int_equal(pack(&problem, options, &arena, &used), PACK_GAVE_UP);
+    assert_true(used < SOON);
+    arena_free(&arena);
+}
+
 static void test_same_input_same_places(void **state) {
     (void)state;
     Cut cut = {40, 300, 512, true, true};
@@ -465,6 +479,7 @@ int main(void) {
         cmocka_unit_test(test_partial_places_the_rest),
         cmocka_unit_test(test_must_not_be_left_out),
         cmocka_unit_test(test_places_what_was_cut),
+        cmocka_unit_test(test_stops_at_deadline),
         cmocka_unit_test(test_same_input_same_places),
         cmocka_unit_test(test_proves_by_holes),
         cmocka_unit_test(test_small_cases),

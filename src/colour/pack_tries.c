@@ -18,7 +18,7 @@ typedef struct {
 } Tries;
 
 static bool is_over(const Tries *tries) {
-    return tries->effort->used >= tries->end || tries->effort->used >= tries->effort->limit;
+    return tries->effort->used >= tries->end || !effort_spend(tries->effort, 0);
 }
 
 /* A search for places of the pieces as joined last, of so many steps for each. */
