@@ -26,6 +26,20 @@ static Module *make_program(uint64_t seed, Arena *arena) {
     return random_module(arena, seed, (RandomShape){room, CODE_ANY, SIZE_ANY});
 }
 
+/* The ranges that come with a result are those of its function, though they may have been found
+ * before it had its places. */
+static void check_live(const Allocation *result, Arena *arena) {
+    Live own = live_range(result->func, arena);
+    for (uint32_t t = 0; t < result->func->ntensors; t++) {
+        LiveRange found = result->live.whole[t], wanted = own.whole[t];
+        assert_int_equal(found.count, wanted.count);
+        for (uint32_t i = 0; i < found.count; i++) {
+            assert_int_equal(found.items[i].first, wanted.items[i].first);
+            assert_int_equal(found.items[i].last, wanted.items[i].last);
+        }
+    }
+}
+
 static Outcome run(const Func *func, const Target *target, int effort, Arena *arena) {
     DiagQueue diags;
     diag_init(&diags, arena);
@@ -35,7 +49,10 @@ static Outcome run(const Func *func, const Target *target, int effort, Arena *ar
     Allocation result = allocate(func, target, &options, arena, &diags);
     Writer writer;
     writer_to_memory(&writer);
-    if (result.status == ALLOCATED) print_func(result.func, &writer);
+    if (result.status == ALLOCATED) {
+        print_func(result.func, &writer);
+        check_live(&result, arena);
+    }
     for (size_t i = 0; i < diags.count; i++)
         write_str(&writer, diags.items[i].text);
     write_str(&writer, result.log);
