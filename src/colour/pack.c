@@ -80,8 +80,8 @@ static PackStatus prepare(const PackProblem *problem, Effort *effort, Arena *scr
     return fixed_agree(problem, neighbours) ? PACK_FOUND : PACK_IMPOSSIBLE;
 }
 
-/* Parts that greedy orders leave open are searched, each with an even share of what is left; small
- * ones first, as they leave some of theirs. */
+/* Parts that greedy orders leave open are searched, small ones first, each with most of what is
+ * left: where one finds no places the others need none. */
 static PackStatus search_parts(const PackProblem *problem, const Neighbours *neighbours, Parts open,
                                bool join, Effort *effort, Arena *scratch, Places *places) {
     SortKey *order = RAW_ARRAY(scratch, SortKey, open.count);
@@ -93,7 +93,7 @@ static PackStatus search_parts(const PackProblem *problem, const Neighbours *nei
         Part part = open.parts[order[p].id];
         Effort share = *effort;
         uint64_t left = effort->limit > effort->used ? effort->limit - effort->used : 0;
-        share.limit = effort->used + left / (open.count - p);
+        share.limit = effort->used + (p + 1 < open.count ? left / 4 * 3 : left);
         if (!join || !pack_by_joining(problem, neighbours, part, &share, places))
             status = pack_exact(problem, neighbours, part, &share, scratch, places);
         effort->used = share.used;

@@ -57,18 +57,24 @@ static void join_anew(Tries *tries, uint32_t percent) {
     arena_reset(arena);
 }
 
-/* From a first joining on: rounds of joining anew, each followed by a search. */
+/* From a first joining on: rounds of joining anew, each followed by a search, until some rounds
+ * have left no fewer pieces. */
 static bool try_from(Tries *tries, double most, double noise) {
-    enum { ROUNDS = 30, PER_ROUND = 100, MOST_PERCENT = 3, FIRST_STEPS = 20000, STEPS = 100000 };
+    enum { STALE = 12, PER_ROUND = 100, MOST_PERCENT = 3, FIRST_STEPS = 20000, STEPS = 100000 };
     Arena *arena = &tries->arenas[tries->current];
     arena_reset(arena);
     if (!pack_join(tries->problem, tries->part, most, noise, tries->effort, arena, &tries->joined))
         return false;
     bool found = !is_over(tries) && search_pieces(tries, FIRST_STEPS);
-    for (uint32_t round = 0; round < ROUNDS && !found && !is_over(tries); round++) {
+    uint32_t least = UINT32_MAX, stale = 0;
+    for (uint32_t round = 0; stale < STALE && !found && !is_over(tries); round++, stale++) {
         for (uint32_t i = 0; i < PER_ROUND && !is_over(tries); i++)
             join_anew(tries, 1 + i % MOST_PERCENT);
-        found = !is_over(tries) && search_pieces(tries, STEPS * pack_luby(round + 1));
+        if (tries->joined.problem.count < least) {
+            least = tries->joined.problem.count;
+            stale = 0;
+        }
+        found = !is_over(tries) && search_pieces(tries, STEPS * pack_luby(stale + 1));
     }
     return found;
 }
