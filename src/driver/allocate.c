@@ -160,9 +160,11 @@ static AllocStatus tell_out_of_time(Job *job) {
 }
 
 static AllocStatus run(Job *job) {
+    double begin = now();
     job->result.live = live_range(job->func, job->arena);
     report_begin(job);
     if (!check_fixed(job->func, &job->result.live, job->diags)) return WRONG_INPUT;
+    job->result.report.seconds.analyse += now() - begin;
     if (is_placed(job->func)) return check_placed(job);
     if (!prepare(job)) return NOT_ALLOCATED;
     bool placed = colour_to_fixpoint(job);
@@ -230,6 +232,16 @@ static bool is_better(const Job *one, const Job *other) {
     return a->spill_cycles < b->spill_cycles;
 }
 
+static void keep_better(Job *best, Job *job) {
+    Seconds one = best->result.report.seconds, other = job->result.report.seconds;
+    if (is_better(job, best)) *best = *job;
+    Seconds *both = &best->result.report.seconds;
+    both->analyse = one.analyse + other.analyse;
+    both->colour = one.colour + other.colour;
+    both->spill = one.spill + other.spill;
+    both->verify = one.verify + other.verify;
+}
+
 /* Attempts with less effort, the best of which counts: so more effort is never worse. What they
  * have to say is heard only if they are chosen. */
 static void try_less_effort(Job *best, const Options *options, Options *lower) {
@@ -243,7 +255,7 @@ static void try_less_effort(Job *best, const Options *options, Options *lower) {
         diag_init(diags, best->arena);
         Job job =
             make_job(best->input, best->target, &lower[effort], best->started, best->arena, diags);
-        if (is_better(&job, best)) *best = job;
+        keep_better(best, &job);
     }
 }
 
@@ -259,7 +271,7 @@ static void try_more_effort(Job *best, const Options *options, Options *higher) 
         diag_init(diags, best->arena);
         double started = best->started;
         Job job = make_job(best->input, best->target, &higher[effort], started, best->arena, diags);
-        if (is_better(&job, best)) *best = job;
+        keep_better(best, &job);
         if (now() - started + DEARER * (now() - begin) > options->time_limit) {
             diag_warning(best->diags, best->input->span,
                          "the time is up: this is the best result found");
@@ -289,10 +301,12 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
     if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))
         job.result.status = WRONG_RESULT;
     if (job.result.status == ALLOCATED) {
+        double begin = now();
         job.result.func = job.current.func;
         job.result.live =
             job.current.live ? *job.current.live : live_range(job.current.func, arena);
         if (options->explain) job.result.explanation = explain_job(&job);
+        job.result.report.seconds.analyse += now() - begin;
     }
     diag_append(diags, job.diags);
     job.result.report.seconds.total = now() - started;

@@ -6,6 +6,11 @@
 #include "driver/options.h"
 #include "support/diag.h"
 
+/* Of the monotonic clock; attempts that were not chosen count too. */
+typedef struct {
+    double parse, analyse, colour, spill, verify, write, total;
+} Seconds;
+
 /* Figures of one allocation: the keys of `--stats`, in their order. */
 typedef struct {
     uint32_t instructions; /* of the input */
@@ -23,9 +28,7 @@ typedef struct {
     double score;
     uint32_t coalesced, split;
     bool last_resort;
-    struct {
-        double parse, analyse, colour, spill, verify, write, total;
-    } seconds;
+    Seconds seconds;
 } Report;
 
 typedef enum {
