@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "spill/lodge_state.h"
+#include "spill/lodge_sweep.h"
 #include "support/sort.h"
 
 /* A number that is not negative as a key of which larger ones sort first. */
@@ -120,7 +121,7 @@ static bool make_start(Lodge *lodge) {
 
 /* Cut gaps that share a point with a run, up to a number, by chance. */
 static void join_near(Lodge *lodge, const Run *run) {
-    enum { MOST_NEAR = 12 };
+    enum { MOST_NEAR = 4 };
     uint32_t near[MOST_NEAR], seen = 0;
     Meeting meeting = meeting_begin(lodge, run);
     for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
@@ -139,6 +140,13 @@ static void shift(Lodge *lodge) {
     if (!lodge->items[item].fixed) try_run(lodge, run_first(lodge, item), run_last(lodge, item));
 }
 
+/* What was put out in one trial is not dearer in the next. */
+static void forget_moves(Lodge *lodge) {
+    for (size_t i = 0; i < lodge->moved.count; i++)
+        lodge->moves[lodge->moved.items[i]] = 0;
+    lodge->moved.count = 0;
+}
+
 /* Keeps some cut gap where that puts out least. What was put out looks for other places, then what
  * else is cut around there; if in the end that costs more than `heat` too much, all is as before.
  */
@@ -146,6 +154,7 @@ static void trial(Lodge *lodge, double heat) {
     enum { MOST_TRIES = 4, MOST_TIMES = 4 /* its gain that clearing may cost at first */ };
     uint32_t gap = lodge->cut_list[lodge_draw(lodge, lodge->ncut)];
     double before = (double)lodge->cost;
+    forget_moves(lodge);
     lodge->nundo = lodge->lifted.count = lodge->evicted.count = 0;
     Run run = run_of(lodge, run_first(lodge, gap - 1), run_last(lodge, gap));
     Rect rect;
@@ -181,17 +190,9 @@ static double draw_falling(Lodge *lodge) {
     return sum * 0.7;
 }
 
-/* Trials, at first also such as make things worse, less and less. What it leaves costs no more than
- * what there was. */
+/* Trials, at first also such as make things worse, less and less. */
 static void search(Lodge *lodge, uint64_t steps) {
-    static const double HEAT = 0.1, NOISE = 0.2;
-    size_t kept_size = lodge->count * sizeof *lodge->kept;
-    size_t rects_size = lodge->count * sizeof *lodge->rects;
-    bool *kept = RAW_ARRAY(lodge->memory, bool, lodge->count);
-    Rect *rects = RAW_ARRAY(lodge->memory, Rect, lodge->count);
-    memcpy(kept, lodge->kept, kept_size);
-    memcpy(rects, lodge->rects, rects_size);
-    int64_t start = lodge->cost;
+    static const double HEAT = 0.4, NOISE = 0.6;
     double heat = HEAT * mean_load(lodge) / (double)(steps + 1);
     lodge->noise = NOISE;
     lodge->steps = steps;
@@ -199,9 +200,135 @@ static void search(Lodge *lodge, uint64_t steps) {
         shift(lodge);
         trial(lodge, heat * (double)lodge->steps * draw_falling(lodge));
     }
-    if (lodge->cost <= start) return;
-    memcpy(lodge->kept, kept, kept_size);
-    memcpy(lodge->rects, rects, rects_size);
+}
+
+/* ---- answers ---- */
+
+/* Places and kept gaps, whole. */
+typedef struct {
+    Rect *rects;
+    bool *kept;
+    int64_t cost; /* INT64_MAX: none */
+} Answer;
+
+enum {
+    MOST_STARTS = 8,
+    STEPS_EACH = 20000 /* for each item: what a search is worth */
+};
+
+/* The best starts so far, the best first. */
+typedef struct {
+    Answer starts[MOST_STARTS + 1]; /* the last is a spare one */
+    uint32_t count;
+} Answers;
+
+static Answer make_answer(const Lodge *lodge) {
+    return (Answer){RAW_ARRAY(lodge->memory, Rect, lodge->count),
+                    RAW_ARRAY(lodge->memory, bool, lodge->count), INT64_MAX};
+}
+
+static void save_answer(const Lodge *lodge, Answer *answer) {
+    memcpy(answer->rects, lodge->rects, lodge->count * sizeof *answer->rects);
+    memcpy(answer->kept, lodge->kept, lodge->count * sizeof *answer->kept);
+    answer->cost = lodge->cost;
+}
+
+static void copy_answer(const Lodge *lodge, Answer *to, const Answer *from) {
+    memcpy(to->rects, from->rects, lodge->count * sizeof *to->rects);
+    memcpy(to->kept, from->kept, lodge->count * sizeof *to->kept);
+    to->cost = from->cost;
+}
+
+static void go_to_answer(Lodge *lodge, const Answer *answer) {
+    lodge->nundo = 0;
+    for (uint32_t i = 0; i < lodge->count; i++) {
+        lodge->rects[i] = answer->rects[i];
+        change_kept(lodge, i, answer->kept[i]);
+        lodge->moves[i] = 0;
+    }
+    lodge->nundo = 0;
+}
+
+/* Puts the spare answer where it belongs. */
+static void rank_start(Answers *answers) {
+    Answer spare = answers->starts[MOST_STARTS];
+    uint32_t at = answers->count < MOST_STARTS ? answers->count++ : MOST_STARTS;
+    if (at < MOST_STARTS) answers->starts[MOST_STARTS] = answers->starts[at];
+    for (; at > 0 && answers->starts[at - 1].cost > spare.cost; at--)
+        answers->starts[at] = answers->starts[at - 1];
+    answers->starts[at] = spare;
+}
+
+/* Sweeps of several kinds, as far as a part of the steps allows. */
+static void make_starts(Lodge *lodge, Answers *answers, uint64_t *steps) {
+    enum { PASSES = 200, TRIES = 4, PART = 2, WIDTH = 6, MOST_SWEEPS = 12 };
+    uint64_t left = *steps / PART, used = 0;
+    LodgePrices prices = lodge_prices(lodge->problem, PASSES, lodge->memory);
+    Sweep *pass = sweep_begin(lodge->problem, &prices, lodge->memory);
+    for (uint32_t k = 0; k < MOST_SWEEPS && used < left; k++) {
+        SweepOptions options = {.width = WIDTH,
+                                .tries = TRIES,
+                                .scale = 0.5 + 0.5 * lodge_draw_unit(lodge),
+                                .snug = 0.7 * lodge_draw_unit(lodge),
+                                .broken = lodge_draw_unit(lodge),
+                                .apart = 0.5 * lodge_draw_unit(lodge)};
+        Answer *spare = &answers->starts[MOST_STARTS];
+        if (!sweep(pass, options, spare->rects, spare->kept, &used)) continue;
+        go_to_answer(lodge, spare);
+        spare->cost = lodge->cost;
+        rank_start(answers);
+    }
+    *steps -= used < *steps ? used : *steps;
+}
+
+/* Searches from the best starts in turn, and goes to the best end. */
+static void search_from(Lodge *lodge, Answers *answers, uint64_t steps) {
+    uint64_t rounds = steps / ((uint64_t)STEPS_EACH * lodge->count + 1) + 1;
+    if (rounds > answers->count) rounds = answers->count;
+    Answer best = make_answer(lodge);
+    for (uint64_t round = 0; round < rounds; round++) {
+        const Answer *start = &answers->starts[round];
+        if (start->cost < best.cost) copy_answer(lodge, &best, start);
+        go_to_answer(lodge, start);
+        search(lodge, steps / rounds);
+        if (lodge->cost < best.cost) save_answer(lodge, &best);
+    }
+    if (rounds > 0) go_to_answer(lodge, &best);
+}
+
+/* Whether the steps allow several starts: then each search ends somewhere else, and the best is
+ * much better than the mean. */
+static bool is_small(const Lodge *lodge, uint64_t steps) {
+    return steps / 2 > (uint64_t)STEPS_EACH * lodge->count;
+}
+
+/* Half the mean height. */
+static uint32_t half_height(const Lodge *lodge) {
+    uint64_t sum = 0;
+    for (uint32_t i = 0; i < lodge->count; i++)
+        sum += lodge->items[i].height;
+    return (uint32_t)(sum / 2 / lodge->count);
+}
+
+/* Returns true if some answer has a place for every stay. */
+static bool search_all(Lodge *lodge, bool placed, uint64_t steps) {
+    Answers answers = {.count = 0};
+    for (uint32_t i = 0; i <= MOST_STARTS; i++)
+        answers.starts[i] = make_answer(lodge);
+    if (placed) {
+        save_answer(lodge, &answers.starts[MOST_STARTS]);
+        rank_start(&answers);
+    }
+    if (is_small(lodge, steps)) {
+        Answer first = make_answer(lodge);
+        save_answer(lodge, &first);
+        make_starts(lodge, &answers, &steps);
+        go_to_answer(lodge, &first);
+        lodge->by_size = true;
+        lodge->tall = half_height(lodge);
+    }
+    search_from(lodge, &answers, steps);
+    return answers.count > 0;
 }
 
 /* ---- the whole ---- */
@@ -211,7 +338,7 @@ bool lodge(LodgeProblem *problem, uint64_t steps, Arena *scratch) {
     lodge_begin(&pass, problem, scratch);
     int64_t wanted = pass.cost;
     bool placed = make_start(&pass);
-    if (placed && pass.cost > wanted) search(&pass, steps);
+    if (steps > 0 && (!placed || pass.cost > wanted)) placed = search_all(&pass, placed, steps);
     for (uint32_t i = 0; i < problem->count; i++) {
         problem->items[i].rect = pass.rects[i];
         problem->items[i].kept = pass.kept[i];

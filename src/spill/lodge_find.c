@@ -84,10 +84,11 @@ static uint32_t broken(const Lodge *lodge, Rect rect) {
     return count;
 }
 
-/* Tries both ends of a hole. */
+/* Tries both ends of a hole. `by_size`: high stays are drawn to the high end of the axis, others to
+ * the low one. */
 static void try_hole(const Lodge *lodge, const Lodger *item, Rect hole, uint32_t *least,
                      Rect *best) {
-    enum { BROKEN = 2 };
+    enum { BROKEN = 2, FAR = 16 };
     uint32_t align = item->align;
     uint32_t lows[2] = {(hole.low + align - 1) / align * align,
                         (hole.high - item->height) / align * align};
@@ -95,6 +96,8 @@ static void try_hole(const Lodge *lodge, const Lodger *item, Rect hole, uint32_t
         Rect rect = {lows[side], lows[side] + item->height, hole.mask};
         if (rect.low < hole.low || rect.high > hole.high) continue;
         uint32_t waste = hole.high - hole.low - item->height + BROKEN * broken(lodge, rect);
+        uint32_t far = item->height > lodge->tall ? lodge->size - rect.high : rect.low;
+        if (lodge->by_size) waste += far / FAR;
         if (waste >= *least) continue;
         *least = waste;
         *best = rect;

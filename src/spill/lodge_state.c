@@ -197,6 +197,7 @@ void lift_stay(Lodge *lodge, uint32_t item) {
     evict_gap(lodge, item + 1);
     change_rect(lodge, item, (Rect){0, 0, 0});
     lodge->moves[item]++;
+    push(lodge, &lodge->moved, item);
     push(lodge, &lodge->lifted, item);
 }
 

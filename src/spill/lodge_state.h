@@ -62,11 +62,14 @@ typedef struct {
     Undo *undo;
     size_t nundo, undo_capacity;
     IdList lifted;  /* stays that were put out */
+    IdList moved;   /* stays whose `moves` are not 0 */
     IdList evicted; /* gaps that were cut with them */
 
     uint64_t *maps[MAPS]; /* what is taken while a run lives */
     uint32_t words;       /* of each map */
     double *price;        /* [size + 2] what others there cost, as differences */
+    bool by_size;         /* places are chosen by height too */
+    uint32_t tall;        /* what is higher is drawn to the high end: half the mean height */
     double noise;         /* prices vary at random by so much of themselves */
     uint64_t random;
     uint64_t steps; /* left */

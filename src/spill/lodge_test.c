@@ -134,6 +134,32 @@ static void random_problems(void **state) {
     assert_true(cutting > 0 && better > 0);
 }
 
+/* Steps for each item: enough for several searches from starts of their own. */
+enum { SEVERAL = 60000 };
+
+static int64_t search_cost(uint64_t seed, uint64_t steps_each, Arena *arena) {
+    LodgeProblem problem = make_problem(seed, ENOUGH, arena);
+    assert_true(lodge(&problem, steps_each * problem.count, arena));
+    check(&problem);
+    return cost_of(&problem);
+}
+
+/* With steps for several starts all is right too, and the same twice. */
+static void several_starts(void **state) {
+    (void)state;
+    int64_t sum = 0;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        int64_t cost = search_cost(seed, SEVERAL, &arena);
+        if (seed < 3) assert_int_equal(cost, search_cost(seed, SEVERAL, &arena));
+        assert_true(cost <= search_cost(seed, 0, &arena));
+        sum += cost;
+        arena_free(&arena);
+    }
+    assert_true(sum > 0);
+}
+
 /* Room for all side by side: nothing is cut. */
 static void ample_room(void **state) {
     (void)state;
@@ -169,6 +195,7 @@ static void too_high(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_problems),
+                                       cmocka_unit_test(several_starts),
                                        cmocka_unit_test(ample_room), cmocka_unit_test(too_high)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
