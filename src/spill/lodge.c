@@ -121,16 +121,17 @@ static bool make_start(Lodge *lodge) {
 
 /* Cut gaps that share a point with a run, up to a number, by chance. */
 static void join_near(Lodge *lodge, const Run *run) {
-    enum { MOST_NEAR = 4 };
+    enum { MOST_NEAR = 12, FEW_NEAR = 4 };
+    uint32_t most = lodge->by_size ? FEW_NEAR : MOST_NEAR;
     uint32_t near[MOST_NEAR], seen = 0;
     Meeting meeting = meeting_begin(lodge, run);
     for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
         if (!is_gap(piece) || lodge->kept[item_of(piece)]) continue;
         uint32_t at = seen++;
-        if (at >= MOST_NEAR) at = lodge_draw(lodge, seen);
-        if (at < MOST_NEAR) near[at] = item_of(piece);
+        if (at >= most) at = lodge_draw(lodge, seen);
+        if (at < most) near[at] = item_of(piece);
     }
-    join_by_worth(lodge, near, seen < MOST_NEAR ? seen : MOST_NEAR);
+    join_by_worth(lodge, near, seen < most ? seen : most);
 }
 
 /* Moves some run to where it leaves less useless room now. */
@@ -154,7 +155,7 @@ static void trial(Lodge *lodge, double heat) {
     enum { MOST_TRIES = 4, MOST_TIMES = 4 /* its gain that clearing may cost at first */ };
     uint32_t gap = lodge->cut_list[lodge_draw(lodge, lodge->ncut)];
     double before = (double)lodge->cost;
-    forget_moves(lodge);
+    if (lodge->by_size) forget_moves(lodge);
     lodge->nundo = lodge->lifted.count = lodge->evicted.count = 0;
     Run run = run_of(lodge, run_first(lodge, gap - 1), run_last(lodge, gap));
     Rect rect;
@@ -192,9 +193,10 @@ static double draw_falling(Lodge *lodge) {
 
 /* Trials, at first also such as make things worse, less and less. */
 static void search(Lodge *lodge, uint64_t steps) {
-    static const double HEAT = 0.4, NOISE = 0.6;
-    double heat = HEAT * mean_load(lodge) / (double)(steps + 1);
-    lodge->noise = NOISE;
+    /* Where it must do with one start, it stays closer to it. */
+    static const double HEAT[] = {0.1, 0.4}, NOISE[] = {0.2, 0.6};
+    double heat = HEAT[lodge->by_size] * mean_load(lodge) / (double)(steps + 1);
+    lodge->noise = NOISE[lodge->by_size];
     lodge->steps = steps;
     while (lodge->ncut > 0 && lodge->steps > 0) {
         shift(lodge);

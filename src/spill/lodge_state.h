@@ -68,7 +68,7 @@ typedef struct {
     uint64_t *maps[MAPS]; /* what is taken while a run lives */
     uint32_t words;       /* of each map */
     double *price;        /* [size + 2] what others there cost, as differences */
-    bool by_size;         /* places are chosen by height too */
+    bool by_size;         /* several starts: places are chosen by height too, trials are bolder */
     uint32_t tall;        /* what is higher is drawn to the high end: half the mean height */
     double noise;         /* prices vary at random by so much of themselves */
     uint64_t random;
