@@ -71,7 +71,6 @@ static void finish(Job *job) {
     arena_init(&scratch);
     legalize(&job->current, job->names, job->arena);
     report->dram_spill_bytes = place_homes(&job->current, &scratch);
-    bool spilled = any_spilled(&job->plan);
     if (job->options->emit == EMIT_SPILLED) {
         for (uint32_t t = 0; t < job->current.func->ntensors; t++)
             if (!job->current.func->tensors[t].fixed) job->current.func->tensors[t].at = NULL;
@@ -80,10 +79,11 @@ static void finish(Job *job) {
             report->coalesced += draw_together(job->current.func, &scratch);
         if (job->earlier.func && !job->settled) go_back_to_earlier(job);
         mark_copies(job->current.func, job->arena);
-        mark_header(job->current.func, spilled, job->arena);
     }
     arena_free(&scratch);
     report_result(job);
+    if (job->options->emit != EMIT_SPILLED)
+        mark_header(job->current.func, report->spilled_tensors > 0, job->arena);
     report->seconds.spill += now() - begin;
 }
 
@@ -247,6 +247,7 @@ static void keep_better(Job *best, Job *job) {
 static void try_less_effort(Job *best, const Options *options, Options *lower) {
     enum { FIRST = 2 };
     int effort = options->effort - 1 < FIRST ? options->effort - 1 : FIRST;
+    if (options->effort == 9) effort = FIRST - 1; /* FIRST was tried before all others */
     for (; effort >= 0 && may_do_better(best) && !out_of_time(best); effort--) {
         lower[effort] = *options;
         lower[effort].effort = effort;
@@ -259,24 +260,25 @@ static void try_less_effort(Job *best, const Options *options, Options *lower) {
     }
 }
 
-/* Effort 9: ever longer searches until nothing is spilled or time is short. */
+/* Effort 9: ever longer searches until nothing is spilled or time is short. They end early enough
+ * for all that comes after a search, which takes about as long as the first run. */
 static void try_more_effort(Job *best, const Options *options, Options *higher) {
-    enum { FIRST = 3, LAST = 8, DEARER = 10 };
+    enum { FIRST = 3, LAST = 8, REST = 3 };
+    double started = best->started, rest = REST * (now() - started);
     for (int effort = FIRST; effort <= LAST && may_do_better(best); effort++) {
-        double begin = now();
-        higher[effort] = *options;
-        higher[effort].effort = effort;
-        higher[effort].time_limit = INFINITY;
-        DiagQueue *diags = NEW(best->arena, DiagQueue);
-        diag_init(diags, best->arena);
-        double started = best->started;
-        Job job = make_job(best->input, best->target, &higher[effort], started, best->arena, diags);
-        keep_better(best, &job);
-        if (now() - started + DEARER * (now() - begin) > options->time_limit) {
+        if (now() - started + rest > options->time_limit) {
             diag_warning(best->diags, best->input->span,
                          "the time is up: this is the best result found");
             return;
         }
+        higher[effort] = *options;
+        higher[effort].effort = effort;
+        higher[effort].time_limit = INFINITY;
+        higher[effort].deadline = started + options->time_limit - rest;
+        DiagQueue *diags = NEW(best->arena, DiagQueue);
+        diag_init(diags, best->arena);
+        Job job = make_job(best->input, best->target, &higher[effort], started, best->arena, diags);
+        keep_better(best, &job);
     }
 }
 

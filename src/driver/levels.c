@@ -147,13 +147,15 @@ static bool lodge_copies(Levels *levels, Attempt *best) {
  * and with much left free, as lodging takes longer. */
 static void try_percents(Levels *levels) {
     enum { MOST_COLOURED = 4000, MOST_LODGED = 60000 /* instructions */ };
-    bool lodged = levels->plan->func->ninsts <= MOST_LODGED;
+    bool large = levels->plan->func->ninsts > MOST_LODGED;
+    /* Lodging moves a tensor whenever no value is in it: that is splitting. */
+    bool lodged = !large && levels->options->split;
     Attempt best = {.cost = INFINITY};
-    uint32_t percents = levels->options->effort < 2 && lodged ? 1 : PERCENTS;
+    uint32_t percents = levels->options->effort < 2 && !large ? 1 : PERCENTS;
     bool done = false;
     for (uint32_t i = 0; i < percents && !done; i++) {
         if (i >= LODGED && best.placed) break;
-        if (!lodged && i + 1 < percents) continue;
+        if (large && i + 1 < percents) continue;
         reside_with(levels, PERCENT[i]);
         rewrite_round(levels);
         bool few = !lodged || levels->round->nodes.count <= MOST_COLOURED;

@@ -63,6 +63,23 @@ void report_round(Job *job, const Round *round) {
     LOG(job, "  SB score = %.0f (lower is better)", round->placed ? 0 : round->placement.score);
 }
 
+/* [tensors of the plan] those with spill code: a value that only changes its place while nothing is
+ * in it is not spilled. */
+static bool *find_spilled(const Job *job, Arena *scratch) {
+    const Rewritten *current = &job->current;
+    const Func *func = current->func;
+    bool *spilled = NEW_ARRAY(scratch, bool, job->func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+            uint32_t t = inst->operands[o].tensor;
+            if (current->origin_inst[i] == INSERTED && current->role[t] != ROLE_KEPT)
+                spilled[current->origin[t]] = true;
+        }
+    }
+    return spilled;
+}
+
 void report_result(Job *job) {
     Report *report = &job->result.report;
     const Func *func = job->current.func;
@@ -75,14 +92,18 @@ void report_result(Job *job) {
     report->dma_bytes = saturating_sub(after.bytes, before.bytes);
     report->high_water = high_water(func);
     uint32_t accesses = 0;
+    Arena scratch;
+    arena_init(&scratch);
+    const bool *spilled = find_spilled(job, &scratch);
     for (uint32_t t = 0; t < job->func->ntensors; t++) {
-        if (!job->plan.spilled[t]) continue;
+        if (!spilled[t]) continue;
         const Tensor *tensor = &job->func->tensors[t];
         report->spilled_tensors++;
         report->spilled_bytes_per_partition += tensor->bytes * tensor->blocks;
         for (uint32_t a = job->plan.first[t]; a < job->plan.first[t + 1]; a++)
             accesses += job->plan.accesses[a].reads;
     }
+    arena_free(&scratch);
     report->reloads_removed = accesses > report->reloads ? accesses - report->reloads : 0;
     LOG(job, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
     LOG(job, "  no more spills");
