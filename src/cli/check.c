@@ -19,54 +19,13 @@ static void find_missing(const Module *original, Input *placed, const char *path
     }
 }
 
-/* The tensor without a place that the operand at this span names, or UINT32_MAX. */
-static uint32_t placeless_at(const Func *func, Span span) {
-    for (uint32_t i = 0; i < func->ninsts; i++) {
-        const Inst *inst = &func->insts[i];
-        for (uint32_t k = 0; k < inst->ndst + inst->nsrc; k++) {
-            const Operand *operand = &inst->operands[k];
-            const Tensor *tensor = &func->tensors[operand->tensor];
-            if (operand->span.begin == span.begin && tensor->space == SPACE_SB && !tensor->at)
-                return operand->tensor;
-        }
-    }
-    return UINT32_MAX;
-}
-
-/* Passes on what was found in a function; of the uses of a tensor that has no place the first. */
-static void pass_on(const Func *func, DiagQueue *found, Arena *arena, DiagQueue *diags) {
-    bool *told = NEW_ARRAY(arena, bool, func->ntensors);
-    size_t kept = 0;
-    bool repeated = false;
-    for (size_t i = 0; i < found->count; i++) {
-        const Diag *diag = &found->items[i];
-        if (diag->severity != DIAG_NOTE) {
-            uint32_t tensor = placeless_at(func, diag->span);
-            repeated = tensor != UINT32_MAX && told[tensor];
-            if (tensor != UINT32_MAX) told[tensor] = true;
-        }
-        if (!repeated) found->items[kept++] = *diag;
-    }
-    found->count = kept;
-    diag_append(diags, found);
-}
-
-static void verify_func(const Func *from, const Func *result, Input *placed) {
-    Arena arena;
-    DiagQueue found;
-    arena_init(&arena);
-    diag_init(&found, placed->diags.arena);
-    verify(from, result, &placed->module.target, (VerifyOptions){.placed = true}, &found);
-    pass_on(result, &found, &arena, &placed->diags);
-    arena_free(&arena);
-}
-
 static void verify_all(const Module *original, Input *placed, Progress *progress) {
     for (uint32_t i = 0; i < placed->module.nfuncs; i++) {
         const Func *result = &placed->module.funcs[i];
         const Func *from = find_func(original, result->name);
         if (from)
-            verify_func(from, result, placed);
+            verify(from, result, &placed->module.target, (VerifyOptions){.placed = true},
+                   &placed->diags);
         else
             diag_error(&placed->diags, result->span, "the original has no function '@%.*s'",
                        (int)result->name.length, result->name.text);

@@ -121,6 +121,22 @@ static int64_t bytes_at_once(const Needs *needs) {
     return band_load(loads, 0xF);
 }
 
+/* What no placement can go below: the even share of all, or what one quadrant must hold. */
+static int64_t least_at_once(const Needs *needs) {
+    int64_t loads[QUADRANTS] = {0}, area = 0;
+    for (size_t i = 0; i < needs->count; i++) {
+        const Tensor *tensor = &needs->func->tensors[needs->needs[i].tensor];
+        Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
+        int64_t height = ceil_div(tensor->bytes, GRANULE) * GRANULE;
+        int64_t all = saturating_mul(height, needs->needs[i].blocks);
+        area = saturating_add(area, saturating_mul(all, __builtin_popcount(bands.masks[0])));
+        if (bands.count == 1) load_band(loads, bands.masks[0], all);
+    }
+    int64_t share = ceil_div(ceil_div(area, QUADRANTS), GRANULE) * GRANULE;
+    int64_t most = band_load(loads, 0xF);
+    return most > share ? most : share;
+}
+
 static void note_needs(const Needs *needs, Span span, DiagQueue *diags) {
     for (size_t i = 0; i < needs->count; i++) {
         const Need *need = &needs->needs[i];
@@ -163,6 +179,7 @@ void report_impossible(const Func *func, const Live *live, const Target *target,
                 : entry                  ? func->span
                                          : func->insts[inst].span;
     int64_t bytes = bytes_at_once(&needs), usable = target_usable(target);
+    if (bytes > usable && !proved) bytes = least_at_once(&needs);
     diag_error(diags, span, "couldn't allocate every tensor in SB and spilling can't help");
     const char *what = entry ? "the inputs need" : "this instruction needs";
     if (bytes > usable)

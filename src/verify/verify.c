@@ -50,7 +50,8 @@ typedef struct {
         uint32_t inst, operand;
     } told[MOST_FAULTS]; /* operands that a fault was queued for */
     uint32_t ntold;
-    bool placed; /* the result's tensors have places */
+    bool *placeless; /* [result->ntensors] told to have no place */
+    bool placed;     /* the result's tensors have places */
 } Run;
 
 /* --- Values --- */
@@ -334,10 +335,11 @@ static void check_has_places(Run *run) {
         if (access->from == access->to ||
             (tensor->space == SPACE_SB ? tensor->at != NULL : !home || tensor->offset >= 0))
             continue;
-        if (first_time(run, run->is.number, i))
-            diag_error(run->diags, operand_span(inst, &inst->operands[i]),
-                       "`%.*s` uses %s, which has no place", TEXT(inst->op),
-                       shown_name(run->arena, tensor));
+        if (run->placeless[access->tensor] || !first_time(run, run->is.number, i)) continue;
+        run->placeless[access->tensor] = true;
+        diag_error(run->diags, operand_span(inst, &inst->operands[i]),
+                   "`%.*s` uses %s, which has no place", TEXT(inst->op),
+                   shown_name(run->arena, tensor));
     }
 }
 
@@ -523,6 +525,7 @@ static void execute(Run *run, VerifyOptions options) {
     run->indices = NEW_ARRAY(run->arena, int64_t, nloops);
     run->loop = NO_LOOP;
     run->placed = options.placed;
+    run->placeless = NEW_ARRAY(run->arena, bool, run->match.result->ntensors);
     plane_pool_init(&run->storage.planes, run->arena);
     extent_pool_init(&run->storage.extents, run->arena, &run->storage.planes);
     run->storage.arena = run->arena;
