@@ -242,62 +242,89 @@ static void keep_better(Job *best, Job *job) {
     both->verify = one.verify + other.verify;
 }
 
-/* Attempts with less effort, the best of which counts: so more effort is never worse. What they
- * have to say is heard only if they are chosen. */
-static void try_less_effort(Job *best, const Options *options, Options *lower) {
-    enum { FIRST = 2 };
-    int effort = options->effort - 1 < FIRST ? options->effort - 1 : FIRST;
-    if (options->effort == 9) effort = FIRST - 1; /* FIRST was tried before all others */
-    for (; effort >= 0 && may_do_better(best) && !out_of_time(best); effort--) {
-        lower[effort] = *options;
-        lower[effort].effort = effort;
-        if (options->effort == 9) lower[effort].time_limit = INFINITY;
-        DiagQueue *diags = NEW(best->arena, DiagQueue);
-        diag_init(diags, best->arena);
-        Job job =
-            make_job(best->input, best->target, &lower[effort], best->started, best->arena, diags);
-        keep_better(best, &job);
+/* What an attempt has to say is heard only if it is chosen. */
+static void attempt(Job *best, Options options) {
+    if (!may_do_better(best) || out_of_time(best)) return;
+    Options *own = NEW(best->arena, Options);
+    *own = options;
+    DiagQueue *diags = NEW(best->arena, DiagQueue);
+    diag_init(diags, best->arena);
+    Job job = make_job(best->input, best->target, own, best->started, best->arena, diags);
+    keep_better(best, &job);
+}
+
+/* Where order decides what is cut: in loops, and in short code. Long straight code is decided by
+ * the choice of gaps, whatever the order. */
+static bool is_tried_in_other_orders(const Job *job) {
+    enum { SHORT = 100, MANY = 1000 };
+    return job->func->ninsts <= (job->func->nloops > 0 ? MANY : SHORT);
+}
+
+/* The same effort with the flat allocator's costs and order. */
+static void try_flat(Job *best, Options options) {
+    options.allocator = ALLOCATOR_FLAT;
+    if (options.effort > 0 && is_tried_in_other_orders(best)) attempt(best, options);
+}
+
+/* The rounds alone, with every metric and both allocators: they take little, and what is spilled
+ * first decides what is found. */
+static void try_rounds_alone(Job *best, Options options) {
+    enum { METRICS = 3 };
+    options.effort = 0;
+    options.refill = true;
+    attempt(best, options);
+    if (!is_tried_in_other_orders(best)) return;
+    for (int i = 1; i < 2 * METRICS; i++) {
+        options.metric = (options.metric + 1) % METRICS;
+        if (i == METRICS) options.allocator = ALLOCATOR_FLAT;
+        attempt(best, options);
     }
+}
+
+/* Attempts with less effort, the best of which counts: so more effort is never worse. */
+static void try_less_effort(Job *best, Options options) {
+    enum { FIRST = 2 };
+    int effort = options.effort - 1 < FIRST ? options.effort - 1 : FIRST;
+    for (; effort > 0; effort--) {
+        options.effort = effort;
+        attempt(best, options);
+        try_flat(best, options);
+    }
+    try_rounds_alone(best, options);
 }
 
 /* Effort 9: ever longer searches until nothing is spilled or time is short. They end early enough
  * for all that comes after a search, which takes about as long as the first run. */
-static void try_more_effort(Job *best, const Options *options, Options *higher) {
+static void try_more_effort(Job *best, Options options) {
     enum { FIRST = 3, LAST = 8, REST = 3 };
-    double started = best->started, rest = REST * (now() - started);
-    for (int effort = FIRST; effort <= LAST && may_do_better(best); effort++) {
-        if (now() - started + rest > options->time_limit) {
+    double rest = REST * (now() - best->started), limit = options.time_limit;
+    options.time_limit = INFINITY;
+    options.deadline = best->started + limit - rest;
+    for (options.effort = FIRST; options.effort <= LAST && may_do_better(best); options.effort++) {
+        if (now() - best->started + rest > limit) {
             diag_warning(best->diags, best->input->span,
                          "the time is up: this is the best result found");
             return;
         }
-        higher[effort] = *options;
-        higher[effort].effort = effort;
-        higher[effort].time_limit = INFINITY;
-        higher[effort].deadline = started + options->time_limit - rest;
-        DiagQueue *diags = NEW(best->arena, DiagQueue);
-        diag_init(diags, best->arena);
-        Job job = make_job(best->input, best->target, &higher[effort], started, best->arena, diags);
-        keep_better(best, &job);
+        attempt(best, options);
     }
 }
 
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags) {
-    enum { EFFORTS = 10 };
-    Options efforts[EFFORTS];
+    enum { ANYTIME = 9, FIRST = 2 };
+    Options first = *options;
     DiagQueue own;
     diag_init(&own, arena);
-    efforts[9] = *options;
-    if (options->effort == 9) {
-        efforts[9].effort = 2;
-        efforts[9].time_limit = INFINITY;
+    if (options->effort == ANYTIME) {
+        first.effort = FIRST;
+        first.time_limit = INFINITY;
     }
     double started = now();
-    Job job = make_job(func, target, &efforts[9], started, arena, &own);
-    if (options->effort == 9) try_more_effort(&job, options, efforts);
-    if (options->effort > 0 && is_tried_again(&job, options))
-        try_less_effort(&job, options, efforts);
+    Job job = make_job(func, target, &first, started, arena, &own);
+    try_flat(&job, first);
+    if (options->effort == ANYTIME) try_more_effort(&job, *options);
+    if (options->effort > 0 && is_tried_again(&job, options)) try_less_effort(&job, first);
     if (job.result.status == ALLOCATED && out_of_time(&job))
         job.result.status = tell_out_of_time(&job);
     if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))

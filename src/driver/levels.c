@@ -87,6 +87,7 @@ static ResideOptions reside_options(const Levels *levels, uint32_t percent) {
                            .size = relief->size - left,
                            .steps = CHOICE_STEPS,
                            .remat = levels->options->remat,
+                           .hopeful = levels->hopeful,
                            .keep = levels->options->reload_elim};
 }
 
@@ -142,6 +143,12 @@ static bool lodge_copies(Levels *levels, Attempt *best) {
     return levels->round->placed && attempt_cost(levels) <= chosen + (chosen - before) / HARDLY;
 }
 
+static bool has_nests(const Func *func) {
+    for (uint32_t l = 0; l < func->nloops; l++)
+        if (func->loops[l].depth > 0) return true;
+    return false;
+}
+
 /* Tries the percents; the best attempt is restored, its function rewritten and its places carried.
  * Large functions are not coloured, as of so many nodes that places too few; the largest are, once
  * and with much left free, as lodging takes longer. */
@@ -161,6 +168,12 @@ static void try_percents(Levels *levels) {
         bool few = !lodged || levels->round->nodes.count <= MOST_COLOURED;
         if (few && (i == 0 || !best.placed)) done = colour_copies(levels, &best);
         if (i < LODGED && lodged && !done) done = lodge_copies(levels, &best);
+    }
+    levels->hopeful = has_nests(levels->plan->func);
+    if (levels->hopeful) {
+        reside_with(levels, PERCENT[0]);
+        rewrite_round(levels);
+        colour_copies(levels, &best);
     }
     restore_attempt(levels, &best);
     rewrite_with(levels, &best.places);

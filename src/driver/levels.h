@@ -16,6 +16,7 @@ typedef struct {
     Arena *arena;       /* of the function */
     Arena *memory;      /* of these rounds */
     uint32_t rounds;    /* rewrites made */
+    bool hopeful;       /* of the choice that runs: see ResideOptions */
 } Levels;
 
 /* Requires an analysed function that has no placement. Lets the gaps of all values compete for the

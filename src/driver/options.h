@@ -15,6 +15,7 @@ typedef struct {
     uint64_t seed;
     uint64_t max_reloads;
     double time_limit; /* seconds */
+    bool refill;       /* cuts are taken back at effort 0 too: an attempt's own */
     double deadline; /* seconds of the monotonic clock when searches end; 0: never. Effort 9 only */
     int dma_optlevel;
     bool coalesce, split, remat, reload_elim; /* optimisations, on by default */

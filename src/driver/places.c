@@ -126,6 +126,6 @@ static void refill_cuts(Job *job, const Round *round) {
 void take_places(Job *job, const Round *round) {
     set_places(job, round);
     keep_costs(job, round);
-    bool refillable = job->options->effort >= 1 && job->options->reload_elim && !job->minimal;
+    bool refillable = (job->options->effort >= 1 || job->options->refill) && job->options->reload_elim && !job->minimal;
     if (refillable && round->graph.of && any_spilled(&job->plan)) refill_cuts(job, round);
 }

@@ -149,8 +149,12 @@ static void search_round(const Options *options, uint32_t size, bool spilled, Ar
     arena_free(&scratch);
 }
 
-/* Steps of repair for each edge of the graph, and beside that. */
-enum { REPAIR_PER_EDGE = 10, REPAIR_STEPS = 4000000 };
+/* Steps of repair: for each edge of the graph, and beside that for each node up to a limit. */
+static uint64_t repair_steps(const Round *round) {
+    enum { PER_EDGE = 10, PER_NODE = 10000, MOST = 4000000 };
+    uint64_t own = (uint64_t)PER_NODE * round->nodes.count;
+    return (own < MOST ? own : MOST) + PER_EDGE * round->graph.edges;
+}
 
 /* Whether a placement leaves less out than the best so far. */
 static bool is_better(const Placement *placement, const Placement *best) {
@@ -178,8 +182,7 @@ static void try_stack(const Options *options, NodeStack stack, const Axis *axis,
             ? select_places_flat(&round->nodes, &round->graph, axis, &stack, arena)
             : select_places(&round->nodes, &round->graph, axis, &stack, arena);
     if (placement.nfailed > 0 && options->effort >= 1 && round->pressure.peak <= axis->size)
-        repair(&round->nodes, &round->graph, axis,
-               REPAIR_STEPS + REPAIR_PER_EDGE * round->graph.edges, &placement, arena);
+        repair(&round->nodes, &round->graph, axis, repair_steps(round), &placement, arena);
     if (!is_better(&placement, &round->placement)) return;
     round->placement = placement;
     round->placed = placement.nfailed == 0;

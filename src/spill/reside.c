@@ -188,16 +188,39 @@ static LiveRange loop_points(Reside *pass, uint32_t tensor, const Element *eleme
     return (LiveRange){items, count};
 }
 
-/* What the DMAs inside a loop cost if each run of accesses in one body fetches and stores for
- * itself. */
+/* The loop of an access that is looked at as one: its own body, or a loop directly inside `loop`.
+ */
+static uint32_t unit_of(const Reside *pass, uint32_t access, uint32_t loop) {
+    uint32_t unit = pass->plan->accesses[access].loop;
+    if (!pass->options.hopeful || unit == loop) return unit;
+    while (pass->func->loops[unit].parent != loop)
+        unit = pass->func->loops[unit].parent;
+    return unit;
+}
+
+/* Blocks that an access in the opened loop moves in all: a unit inside moves what it names once,
+ * and no more than there is, each time that it runs. */
+static int64_t blocks_moved(const Reside *pass, uint32_t tensor, uint32_t access, uint32_t unit,
+                            uint32_t opened) {
+    uint32_t loop = pass->plan->accesses[access].loop;
+    int64_t named = blocks_named(pass, tensor, access);
+    if (!pass->options.hopeful || unit == opened)
+        return saturating_mul(named, trips_of(pass, loop));
+    int64_t inside = saturating_mul(named, trips_of(pass, loop) / trips_of(pass, opened));
+    int64_t all = pass->func->tensors[tensor].blocks;
+    return saturating_mul(inside < all ? inside : all, trips_of(pass, opened));
+}
+
+/* What the DMAs inside a loop cost if each run of accesses in one body, or in one unit, fetches and
+ * stores for itself. */
 static int64_t cost_inside(Reside *pass, uint32_t tensor, const Element *element) {
     const PlanAccess *accesses = pass->plan->accesses;
     int64_t dma = dma_of(pass, tensor), sum = 0;
     for (uint32_t a = element->first; a < element->end; a++) {
-        int64_t one = saturating_mul(saturating_mul(dma, blocks_named(pass, tensor, a)),
-                                     trips_of(pass, accesses[a].loop));
-        bool begins = a == element->first || accesses[a - 1].loop != accesses[a].loop;
-        bool ends = a + 1 == element->end || accesses[a + 1].loop != accesses[a].loop;
+        uint32_t unit = unit_of(pass, a, element->loop);
+        int64_t one = saturating_mul(dma, blocks_moved(pass, tensor, a, unit, element->loop));
+        bool begins = a == element->first || unit_of(pass, a - 1, element->loop) != unit;
+        bool ends = a + 1 == element->end || unit_of(pass, a + 1, element->loop) != unit;
         if (begins && !is_kill(pass, tensor, a)) sum = saturating_add(sum, one);
         if (ends && accesses[a].writes) sum = saturating_add(sum, one);
     }

@@ -12,6 +12,7 @@ typedef struct {
     uint32_t size;         /* granules of the byte axis */
     uint64_t steps;        /* budget of the choice */
     bool remat;            /* values may be loaded again from where a load found them */
+    bool hopeful;          /* opening a loop is weighed as if loops in it then stayed whole */
     bool keep; /* false: every gap that has room to give is cut (no reload elimination) */
 } ResideOptions;
 
