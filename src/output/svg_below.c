@@ -216,7 +216,8 @@ void draw_loops(const Chart *chart, Writer *out) {
         const Loop *loop = &chart->func->loops[l];
         if (loop->depth >= chart->loop_rows || chart_x(chart, loop->first) < free[loop->depth])
             continue;
-        free[loop->depth] = chart_x(chart, loop->first) + PX;
+        /* An empty loop is a tick that leaves room for the next one at its place. */
+        free[loop->depth] = chart_x(chart, loop->first) + (loop->end > loop->first ? PX : 0);
         draw_loop(chart, l, out);
     }
 }
