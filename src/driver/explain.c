@@ -365,7 +365,7 @@ static void say_gaps(Explain *pass, uint32_t t) {
 }
 
 /* The DMAs that spilling it has brought. */
-static void say_dmas(Explain *pass, uint32_t t) {
+static DmaSum find_dmas(const Explain *pass, uint32_t t) {
     const Rewritten *result = pass->about->result;
     DmaSum sum = {0};
     for (uint32_t p = 0; p < result->func->ninsts; p++) {
@@ -378,8 +378,11 @@ static void say_dmas(Explain *pass, uint32_t t) {
         sum.saves += one.saves;
         sum.reloads += one.reloads;
     }
-    SAY(pass, "  That takes %u save%s and %u reload%s, %" PRId64 " cycles in all, into ", sum.saves,
-        sum.saves == 1 ? "" : "s", sum.reloads, sum.reloads == 1 ? "" : "s", sum.cycles);
+    return sum;
+}
+
+static void say_copies(Explain *pass, uint32_t t) {
+    const Rewritten *result = pass->about->result;
     uint32_t count = 0;
     for (uint32_t u = 0; u < result->func->ntensors; u++) {
         if (result->origin[u] != t || result->role[u] != ROLE_COPY || ++count > MOST_LISTED)
@@ -389,6 +392,13 @@ static void say_dmas(Explain *pass, uint32_t t) {
     }
     if (count > MOST_LISTED) SAY(pass, " and %u more copies", count - MOST_LISTED);
     SAY(pass, ".\n");
+}
+
+static void say_dmas(Explain *pass, uint32_t t) {
+    DmaSum sum = find_dmas(pass, t);
+    SAY(pass, "  That takes %u save%s and %u reload%s, %" PRId64 " cycles in all, into ", sum.saves,
+        sum.saves == 1 ? "" : "s", sum.reloads, sum.reloads == 1 ? "" : "s", sum.cycles);
+    say_copies(pass, t);
 }
 
 /* ---- one tensor ---- */
@@ -430,7 +440,8 @@ static void explain_tensor(Explain *pass, uint32_t t) {
         SAY(pass, ".\n");
         return;
     }
-    bool spilled = pass->about->plan->spilled[t];
+    DmaSum dmas = find_dmas(pass, t);
+    bool cut = pass->about->plan->spilled[t], spilled = cut && dmas.saves + dmas.reloads > 0;
     SAY(pass, spilled ? " was spilled: " : " is on chip all its life: ");
     say_size(pass, tensor);
     SAY(pass, ", live ");
@@ -439,6 +450,10 @@ static void explain_tensor(Explain *pass, uint32_t t) {
     if (spilled) {
         say_spilled(pass, t, range);
         return;
+    }
+    if (cut) {
+        SAY(pass, "  It changes its place, without DMAs, while no value is in it: ");
+        say_copies(pass, t);
     }
     uint32_t u = find_in_result(pass, t);
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
