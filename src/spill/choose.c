@@ -98,7 +98,7 @@ static void settle_prices(Prices *prices, Choice *choice, double *price) {
 }
 
 /* With how many steps more there was no gain in trials, besides so many for each item. */
-enum { ROUNDS = 6, PASSES = 50, USEFUL_STEPS = 2000000, USEFUL_STEPS_EACH = 40000 };
+enum { ROUNDS = 6, PASSES = 50, USEFUL_STEPS = 200000, USEFUL_STEPS_EACH = 40000 };
 
 /* True if no owner has a choice of bands, so that the prices prove a bound for the problem. */
 static bool has_no_choice(const Choice *choice) {
