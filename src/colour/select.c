@@ -32,6 +32,7 @@ typedef struct {
     Placement *placement;
     Arena *arena;   /* of the result */
     Arena scratch;  /* of one node */
+    Arena cuts;     /* of one look at what is free */
     Rect *firsts;   /* [nodes] first rectangle of each placed node, packed for speed */
     uint8_t *found; /* [nodes] Found */
     Rect *taken;    /* neighbours' rectangles, sorted by low */
@@ -136,7 +137,7 @@ static void add_full_segment(Select *pass, uint32_t low, uint32_t high) {
 
 /* What is free in all quadrants at once: all that a node of full height asks. */
 static void find_full_segments(Select *pass) {
-    pass->segments = RAW_ARRAY(&pass->scratch, Segment, 2 * ((size_t)pass->ntaken + 1));
+    pass->segments = RAW_ARRAY(&pass->cuts, Segment, 2 * ((size_t)pass->ntaken + 1));
     pass->nsegments = 0;
     uint32_t top = 0;
     for (uint32_t i = 0; i < pass->ntaken; i++) {
@@ -148,6 +149,7 @@ static void find_full_segments(Select *pass) {
 
 /* Cuts the byte axis where the set of free quadrants changes. */
 static void find_segments(Select *pass, ShapeClass class) {
+    arena_reset(&pass->cuts);
     if (class == CLASS_FULL) {
         find_full_segments(pass);
         return;
@@ -155,10 +157,10 @@ static void find_segments(Select *pass, ShapeClass class) {
     Segment *lists[QUADRANTS];
     uint32_t counts[QUADRANTS], at[QUADRANTS] = {0};
     for (int q = 0; q < QUADRANTS; q++) {
-        lists[q] = RAW_ARRAY(&pass->scratch, Segment, (size_t)pass->ntaken + 1);
+        lists[q] = RAW_ARRAY(&pass->cuts, Segment, (size_t)pass->ntaken + 1);
         counts[q] = free_in_quadrant(pass, q, lists[q]);
     }
-    pass->segments = RAW_ARRAY(&pass->scratch, Segment, 8 * ((size_t)pass->ntaken + 1) + 1);
+    pass->segments = RAW_ARRAY(&pass->cuts, Segment, 8 * ((size_t)pass->ntaken + 1) + 1);
     pass->nsegments = 0;
     for (uint32_t low = 0; low < pass->size;) {
         uint32_t high = pass->size;
@@ -454,6 +456,7 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
     }
     assert(nodes_are_apart(nodes, &placement, &pass.scratch));
     arena_free(&pass.scratch);
+    arena_free(&pass.cuts);
     arena_free(&own);
     return placement;
 }

@@ -60,7 +60,7 @@ static double worth(const Lodge *lodge, uint32_t gap) {
     return full_gain(lodge, gap) / (length * item->height);
 }
 
-/* Joins what it can of some cut gaps, those first that are worth most. */
+/* Joins what it can of some cut gaps, those first that are worth most, while there are steps. */
 static void join_by_worth(Lodge *lodge, const uint32_t *gaps, size_t count) {
     SortKey *order = RAW_ARRAY(&lodge->scratch, SortKey, count);
     for (size_t k = 0; k < count; k++) {
@@ -68,7 +68,7 @@ static void join_by_worth(Lodge *lodge, const uint32_t *gaps, size_t count) {
         order[k] = (SortKey){falling_key(worth(lodge, gaps[k]) * noise), gaps[k]};
     }
     sort_keys(order, count, &lodge->scratch);
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count && lodge->steps > 0; k++)
         try_join(lodge, order[k].id);
     arena_reset(&lodge->scratch);
 }
@@ -109,6 +109,8 @@ static void lay_runs(Lodge *lodge) {
 }
 
 static bool make_start(Lodge *lodge) {
+    enum { START_STEPS = 100000000 }; /* long runs that all meet would take without end */
+    lodge->steps = START_STEPS;
     lay_runs(lodge);
     bool placed = place_lifted(lodge, 100 + 10 * lodge->count);
     uint32_t *gaps = RAW_ARRAY(lodge->memory, uint32_t, lodge->ncut);

@@ -4,7 +4,7 @@
 
 #include <stdint.h>
 
-/* SBALLOC_RANDOM of the environment where it is a number above 0, else 150. */
+/* SBALLOC_RANDOM of the environment where it is a number above 0, else 100. */
 uint64_t test_count(void);
 
 #endif
