@@ -542,8 +542,9 @@ static void go_through(Sweep *pass) {
     arena_free(&scratch);
 }
 
-/* Places of the cheapest state: what was given none stands on where it stood. */
-static void take_places(const Sweep *pass, Rect *rects, bool *kept) {
+/* Places of the cheapest state: what was given none stands on where it stood. False if something
+ * that carries on no value was given none. */
+static bool take_places(const Sweep *pass, Rect *rects, bool *kept) {
     const State *best = &pass->now[0];
     for (uint32_t i = 1; i < pass->nnow; i++)
         if (pass->now[i].cost < best->cost) best = &pass->now[i];
@@ -552,8 +553,11 @@ static void take_places(const Sweep *pass, Rect *rects, bool *kept) {
         rects[pass->records[node].made.item] = pass->records[node].made.rect;
     for (uint32_t i = 0; i < pass->problem->count; i++) {
         kept[i] = rects[i].mask == 0;
-        if (kept[i]) rects[i] = rects[i - 1];
+        if (!kept[i]) continue;
+        if (!pass->problem->items[i].linked) return false;
+        rects[i] = rects[i - 1];
     }
+    return true;
 }
 
 bool sweep(Sweep *pass, SweepOptions options, Rect *rects, bool *kept, uint64_t *steps) {
@@ -567,10 +571,10 @@ bool sweep(Sweep *pass, SweepOptions options, Rect *rects, bool *kept, uint64_t 
     pass->choices = RAW_ARRAY(&pass->own, Choice, (size_t)INNER * options.tries);
     pass->nrecords = pass->record_capacity = 0;
     go_through(pass);
-    if (pass->nnow > 0) take_places(pass, rects, kept);
+    bool found = pass->nnow > 0 && take_places(pass, rects, kept);
     *steps += pass->steps;
     arena_free(&pass->own);
-    return pass->nnow > 0;
+    return found;
 }
 
 /* ---- before the first sweep ---- */
