@@ -303,9 +303,6 @@ static void search_from(Lodge *lodge, Answers *answers, uint64_t steps) {
 /* Whether the steps allow several starts: then each search ends somewhere else, and the best is
  * much better than the mean. */
 static bool is_small(const Lodge *lodge, uint64_t steps) {
-    /* The sweep is for straight code alone. */
-    for (uint32_t i = 0; i < lodge->count; i++)
-        if (lodge->items[i].points.count > 1 || lodge->items[i].gap.count > 1) return false;
     return steps / 2 > (uint64_t)STEPS_EACH * lodge->count;
 }
 

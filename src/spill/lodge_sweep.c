@@ -104,6 +104,12 @@ static bool goes_on(const Sweep *pass, uint32_t item) {
     return item + 1 < pass->problem->count && pass->items[item + 1].linked;
 }
 
+/* True if a stay that carries its value on has not begun before this point. In a loop it may begin
+ * before what it carries on. */
+static bool waits_for_next(const Sweep *pass, uint32_t item) {
+    return goes_on(pass, item) && first_of(pass->items[item + 1].points) >= pass->point;
+}
+
 static bool meets(Rect a, Rect b) {
     return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
 }
@@ -237,7 +243,7 @@ static void forget(Sweep *pass, State *state) {
         Standing standing = state->standing[i];
         standing.fresh = false;
         bool lives = last_of(pass->items[standing.item].points) >= pass->point;
-        if (lives || goes_on(pass, standing.item)) state->standing[count++] = standing;
+        if (lives || waits_for_next(pass, standing.item)) state->standing[count++] = standing;
     }
     state->count = count;
     count = 0;
