@@ -1,5 +1,6 @@
 #include "spill/lodge_sweep.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "support/checked.h"
@@ -104,8 +105,8 @@ static bool goes_on(const Sweep *pass, uint32_t item) {
     return item + 1 < pass->problem->count && pass->items[item + 1].linked;
 }
 
-/* True if a stay that carries its value on has not begun before this point. In a loop it may begin
- * before what it carries on. */
+/* True if a stay that carries its value on has not begun before this point: at entry it may begin
+ * together with what it carries on, which then waits for nothing. */
 static bool waits_for_next(const Sweep *pass, uint32_t item) {
     return goes_on(pass, item) && first_of(pass->items[item + 1].points) >= pass->point;
 }
@@ -287,6 +288,7 @@ static void place_pending(Sweep *pass, State *state, Rect rect) {
         }
     }
     state->count = count;
+    assert(count < pass->most_standing);
     insert_standing(state, (Standing){rect, item, false});
     state->made[state->nmade++] = (Made){item, rect};
 }

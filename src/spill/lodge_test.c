@@ -105,7 +105,8 @@ static void check(const LodgeProblem *problem) {
             assert_int_equal(item->rect.low, item[-1].rect.low);
             assert_int_equal(item->rect.mask, item[-1].rect.mask);
         }
-        for (uint32_t j = 0; j < i; j++)
+        uint32_t others = item->kept ? i - 1 : i; /* it is one with the stay that it goes on from */
+        for (uint32_t j = 0; j < others; j++)
             if (share_granules(item->rect, problem->items[j].rect))
                 for (uint32_t p = 0; p < POINTS; p++)
                     assert_false(lives_at(item, p) && lives_at(&problem->items[j], p));
@@ -160,6 +161,45 @@ static void several_starts(void **state) {
     assert_true(sum > 0);
 }
 
+/* Two stays with a gap between; the gap is kept if it can be. */
+static void add_pair(LodgeProblem *problem, uint32_t height, uint32_t first, LiveRange second,
+                     Arena *arena) {
+    Lodger item = {.points = range_of(first, first, arena),
+                   .height = height,
+                   .align = 1,
+                   .class = CLASS_FULL,
+                   .load = 100,
+                   .value = UINT32_MAX};
+    problem->items[problem->count++] = item;
+    item.gap = range_of(first + 1, second.items[0].first - 1, arena);
+    item.points = second;
+    item.linked = item.kept = true;
+    problem->items[problem->count++] = item;
+}
+
+/* Values that are there at entry and read from the first point on: both stays begin at one point,
+ * and the first is over behind it. Later the most stand that ever do, and later yet there is not
+ * enough room, so that there is something to search for. */
+static void two_stays_at_one_point(void **state) {
+    (void)state;
+    enum { AT_ENTRY = 3, SMALL = 8, LARGE = 3 };
+    Arena arena;
+    arena_init(&arena);
+    LodgeProblem problem = {.items = RAW_ARRAY(&arena, Lodger, 2 * (AT_ENTRY + SMALL + LARGE)),
+                            .npoints = POINTS,
+                            .size = (LARGE - 1) * HIGHEST + SMALL + AT_ENTRY};
+    for (uint32_t i = 0; i < AT_ENTRY; i++)
+        add_pair(&problem, 1, 0, range_of(0, 5, &arena), &arena);
+    for (uint32_t i = 0; i < SMALL; i++)
+        add_pair(&problem, 1, 10 + i, range_of(20 + i, 20 + i, &arena), &arena);
+    for (uint32_t i = 0; i < LARGE; i++)
+        add_pair(&problem, HIGHEST, 40 + i, range_of(50 + i, 50 + i, &arena), &arena);
+    assert_true(lodge(&problem, (uint64_t)SEVERAL * problem.count, &arena));
+    check(&problem);
+    assert_int_equal(cost_of(&problem), 100);
+    arena_free(&arena);
+}
+
 /* Room for all side by side: nothing is cut. */
 static void ample_room(void **state) {
     (void)state;
@@ -196,6 +236,7 @@ static void too_high(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(random_problems),
                                        cmocka_unit_test(several_starts),
+                                       cmocka_unit_test(two_stays_at_one_point),
                                        cmocka_unit_test(ample_room), cmocka_unit_test(too_high)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
