@@ -49,3 +49,10 @@ bool blocks_meet(const Node *a, uint32_t i, const Node *b, uint32_t j) {
     if (!a->block_ranges && !b->block_ranges) return true; /* they are neighbours */
     return live_overlap(node_block_range(a, i), node_block_range(b, j));
 }
+
+bool nodes_meet(const Node *a, const Rect *a_rects, const Node *b, const Rect *b_rects) {
+    for (uint32_t i = 0; i < a->blocks; i++)
+        for (uint32_t j = 0; j < b->blocks; j++)
+            if (rects_meet(a_rects[i], b_rects[j]) && blocks_meet(a, i, b, j)) return true;
+    return false;
+}

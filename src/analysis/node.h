@@ -38,4 +38,8 @@ LiveRange node_block_range(const Node *node, uint32_t block);
 /* True if block i of a and block j of b are live at a common point. */
 bool blocks_meet(const Node *a, uint32_t i, const Node *b, uint32_t j);
 
+/* True if the nodes, with their blocks at these places, share a granule at some point. O(blocks of
+ * both, multiplied). */
+bool nodes_meet(const Node *a, const Rect *a_rects, const Node *b, const Rect *b_rects);
+
 #endif

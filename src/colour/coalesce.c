@@ -95,8 +95,7 @@ static bool clear_of_fixed(const Coalesce *pass, const Node *merged, uint32_t a,
         const Node *other = &pass->items[leader];
         for (uint32_t x = 0; x < merged->blocks; x++)
             for (uint32_t y = 0; y < other->blocks; y++) {
-                Rect one = merged->rects[x], two = other->rects[y];
-                if ((one.mask & two.mask) && one.low < two.high && two.low < one.high &&
+                if (rects_meet(merged->rects[x], other->rects[y]) &&
                     live_overlap(node_block_range(merged, x), node_block_range(other, y)))
                     return false;
             }

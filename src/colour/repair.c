@@ -125,10 +125,6 @@ static void gather(Repair *pass, uint32_t n) {
     arena_free(&sorting);
 }
 
-static bool meets(Rect a, Rect b) {
-    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
-}
-
 /* The first obstacle that can reach granule `low`: none before it ends above. */
 static uint32_t first_reaching(const Repair *pass, uint32_t low) {
     uint32_t from = 0, end = pass->nobstacles;
@@ -149,7 +145,7 @@ static double eviction_price(Repair *pass, Rect rect, bool must_stay, double lim
     for (uint32_t i = first_reaching(pass, rect.low);
          i < pass->nobstacles && pass->obstacles[i].rect.low < rect.high; i++) {
         pass->steps -= pass->steps > 0;
-        if (!meets(pass->obstacles[i].rect, rect)) continue;
+        if (!rects_meet(pass->obstacles[i].rect, rect)) continue;
         const Node *other = &pass->nodes->items[pass->obstacles[i].node];
         if (other->fixed || other->blocks > 1 || (isinf(other->cost) && !must_stay))
             return INFINITY;
@@ -202,7 +198,7 @@ static bool settle(Repair *pass, uint32_t n) {
     Rect rect;
     if (!cheapest_rect(pass, node, &rect)) return false;
     for (uint32_t i = 0; i < pass->nobstacles; i++) {
-        if (!meets(pass->obstacles[i].rect, rect)) continue;
+        if (!rects_meet(pass->obstacles[i].rect, rect)) continue;
         uint32_t m = pass->obstacles[i].node;
         set_rect(pass, m, (Rect){0, 0, 0});
         pass->moves[m]++;

@@ -112,9 +112,7 @@ static void split_input(Job *job) {
     if (split.added) job->result.live = live_range(job->func, job->arena);
 }
 
-/* Granules of the byte axis, the last one counted though it may not be whole: a fixed tensor may
- * touch it. */
-static uint32_t touched_size(const Job *job) {
+uint32_t touched_size(const Job *job) {
     return job->size + (target_usable(job->target) % GRANULE != 0);
 }
 

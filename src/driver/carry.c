@@ -78,19 +78,9 @@ static const CarriedPlace *find_place(const Carry *carry, uint64_t identity) {
     return behind ? &carry->items[low] : NULL;
 }
 
-static bool rects_meet(Rect a, Rect b) {
-    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
-}
-
 static bool is_in_the_way(const Round *round, uint32_t n, uint32_t m) {
-    const Node *node = &round->nodes.items[n], *other = &round->nodes.items[m];
-    for (uint32_t i = 0; i < node->blocks; i++)
-        for (uint32_t j = 0; j < other->blocks; j++) {
-            if (rects_meet(round->placement.rects[n][i], round->placement.rects[m][j]) &&
-                blocks_meet(node, i, other, j))
-                return true;
-        }
-    return false;
+    return nodes_meet(&round->nodes.items[n], round->placement.rects[n], &round->nodes.items[m],
+                      round->placement.rects[m]);
 }
 
 static bool never(void *context, const Stay *earlier, const Stay *later) {

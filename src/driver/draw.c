@@ -29,16 +29,12 @@ static bool may_stand(const Tensor *tensor, const Place *places) {
     return true;
 }
 
-static bool rects_overlap(Rect a, Rect b) {
-    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
-}
-
 /* True if a block of `node`, at `rect`, meets a block of the other but `except`. */
 static bool meets(const Draw *draw, const Node *node, uint32_t block, Rect rect, const Node *other,
                   const Place *places, uint32_t except) {
     const Tensor *tensor = &draw->func->tensors[other->tensor];
     for (uint32_t b = 0; b < other->blocks; b++)
-        if (b != except && rects_overlap(rect, tensor_rect(tensor, places[b])) &&
+        if (b != except && rects_meet(rect, tensor_rect(tensor, places[b])) &&
             live_overlap(node_block_range(node, block), node_block_range(other, b)))
             return true;
     return false;

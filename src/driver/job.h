@@ -33,6 +33,10 @@ typedef struct Job {
     Allocation result;
 } Job;
 
+/* Granules of the byte axis, the last one counted though it may not be whole: a fixed tensor may
+ * touch it. */
+uint32_t touched_size(const Job *job);
+
 /* Carries out the plan: job->current is the function with its spill code, or the function as it is.
  */
 void rewrite_current(Job *job);

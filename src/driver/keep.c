@@ -173,9 +173,7 @@ static bool is_apart(const Keep *keep, Partner partner) {
 static bool is_apart_in_itself(const Node *node, const Rect *rects) {
     for (uint32_t i = 1; i < node->blocks; i++)
         for (uint32_t j = 0; j < i; j++)
-            if ((rects[i].mask & rects[j].mask) && rects[i].low < rects[j].high &&
-                rects[j].low < rects[i].high && blocks_meet(node, i, node, j))
-                return false;
+            if (rects_meet(rects[i], rects[j]) && blocks_meet(node, i, node, j)) return false;
     return true;
 }
 
@@ -204,15 +202,6 @@ static void merge_partners(Keep *keep) {
 
 /* ---- who is in whose way ---- */
 
-static bool rects_meet(const Node *node, const Rect *rects, const Node *other, const Rect *others) {
-    for (uint32_t i = 0; i < node->blocks; i++)
-        for (uint32_t j = 0; j < other->blocks; j++)
-            if ((rects[i].mask & others[j].mask) && rects[i].low < others[j].high &&
-                others[j].low < rects[i].high && blocks_meet(node, i, other, j))
-                return true;
-    return false;
-}
-
 /* Where the node would lie; fixed ones where they are. */
 static const Rect *wished(const Keep *keep, uint32_t n) {
     const Node *node = &keep->merged.nodes.items[n];
@@ -225,7 +214,7 @@ static uint32_t count_in_the_way(const Keep *keep, uint32_t n) {
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(&keep->graph, n); next_neighbour(&walk, &m);) {
         const Rect *other = wished(keep, m);
-        count += other && rects_meet(&nodes->items[n], keep->wish[n], &nodes->items[m], other);
+        count += other && nodes_meet(&nodes->items[n], keep->wish[n], &nodes->items[m], other);
     }
     return count;
 }
@@ -279,7 +268,7 @@ static bool is_free(const Keep *keep, const Placement *placement, uint32_t n, co
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(&keep->graph, n); next_neighbour(&walk, &m);) {
         if (placement->rects[m] &&
-            rects_meet(&nodes->items[n], rects, &nodes->items[m], placement->rects[m]))
+            nodes_meet(&nodes->items[n], rects, &nodes->items[m], placement->rects[m]))
             return false;
     }
     return true;

@@ -93,15 +93,6 @@ static void gather_items(Lodging *pass, const bool *candidate) {
 
 /* ---- carrying it out ---- */
 
-static void find_spilled(Plan *plan, uint32_t tensor) {
-    bool any = false;
-    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++)
-        any |= plan->accesses[a].cut;
-    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
-        any |= plan->loops[l].cut;
-    plan->spilled[tensor] = any;
-}
-
 static bool same_place(Rect a, Rect b) {
     return a.low == b.low && a.mask == b.mask;
 }
@@ -114,7 +105,7 @@ static uint32_t cut_tensor(Lodging *pass, uint32_t from) {
     Plan *plan = pass->plan;
     for (; end < pass->list.count && list[end].tensor == tensor; end++)
         if (list[end].linked) plan->accesses[list[end].first].cut = !pass->items[end].kept;
-    find_spilled(plan, tensor);
+    plan_note_spilled(plan, tensor);
     bool moved = false;
     for (uint32_t i = from + 1; i < end; i++)
         moved |= !same_place(pass->items[i].rect, pass->items[i - 1].rect);

@@ -145,10 +145,6 @@ static Surroundings survey(Part *pass, uint32_t n, Served served) {
     return around;
 }
 
-static bool meets(Rect a, Rect b) {
-    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
-}
-
 /* What standing at a rectangle costs; marks in `chosen` the own gaps that it needs cut. */
 static double price_at(const Part *pass, Served served, const Surroundings *around, Rect rect,
                        uint8_t *chosen) {
@@ -156,7 +152,7 @@ static double price_at(const Part *pass, Served served, const Surroundings *arou
     memset(chosen, 0, served.end - served.first);
     for (uint32_t i = 0; i < around->count; i++) {
         const Neighbour *item = &around->items[i];
-        if (!meets(item->rect, rect)) continue;
+        if (!rects_meet(item->rect, rect)) continue;
         if (item->at_access) {
             price += item->eviction;
             continue;
@@ -209,7 +205,7 @@ static void take(Part *pass, uint32_t n, Served served, const Surroundings *arou
         if (chosen[a - served.first]) cut(pass, served.tensor, a);
     for (uint32_t i = 0; i < around->count; i++) {
         const Neighbour *item = &around->items[i];
-        if (!item->at_access || !meets(item->rect, rect)) continue;
+        if (!item->at_access || !rects_meet(item->rect, rect)) continue;
         Served theirs = served_by(pass, &pass->round->nodes.items[item->node]);
         cut(pass, theirs.tensor, spanning_gap(pass, theirs, hull_of(node->range)));
     }

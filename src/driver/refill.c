@@ -195,9 +195,7 @@ static void gather(Pass *pass, const Seam *seam, LiveRange range) {
 
 static bool is_free(const Pass *pass, Rect rect) {
     for (uint32_t i = 0; i < pass->ntaken; i++)
-        if ((pass->taken[i].mask & rect.mask) && pass->taken[i].low < rect.high &&
-            rect.low < pass->taken[i].high)
-            return false;
+        if (rects_meet(pass->taken[i], rect)) return false;
     return true;
 }
 
@@ -282,15 +280,8 @@ static void index_starts(Pass *pass) {
 }
 
 static void forget_spills(Plan *plan) {
-    for (uint32_t t = 0; t < plan->func->ntensors; t++) {
-        if (!plan->spilled[t]) continue;
-        bool any = false;
-        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++)
-            any |= plan->accesses[a].cut;
-        for (uint32_t l = plan->first_loop[t]; l < plan->first_loop[t + 1]; l++)
-            any |= plan->loops[l].cut;
-        plan->spilled[t] = any;
-    }
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (plan->spilled[t]) plan_note_spilled(plan, t);
 }
 
 Carry refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,

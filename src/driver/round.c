@@ -188,16 +188,23 @@ static void try_stack(const Options *options, NodeStack stack, const Axis *axis,
     round->placed = placement.nfailed == 0;
 }
 
+static void try_other_metrics(const Options *options, const Axis *axis, Arena *arena,
+                              Round *round) {
+    enum { METRICS = 3 };
+    for (int i = 1; i < METRICS && !round->placed; i++)
+        try_stack(
+            options,
+            simplify(&round->nodes, &round->graph, axis, (options->metric + i) % METRICS, arena),
+            axis, arena, round);
+}
+
 /* Once something is spilled nearly every node is hard to place, and a stack says little: large
  * functions are placed by height alone. */
 static void colour_spilled(const Options *options, const Axis *axis, Arena *arena, Round *round) {
     round->stack = simplify(&round->nodes, &round->graph, axis, options->metric, arena);
     if (round->nodes.count <= MOST_SEARCHED) try_stack(options, round->stack, axis, arena, round);
     if (!round->placed) try_stack(options, by_height(&round->nodes, arena), axis, arena, round);
-    for (int i = 1; i < 3 && !round->placed && round->nodes.count <= FEW_NODES; i++)
-        try_stack(options,
-                  simplify(&round->nodes, &round->graph, axis, (options->metric + i) % 3, arena),
-                  axis, arena, round);
+    if (round->nodes.count <= FEW_NODES) try_other_metrics(options, axis, arena, round);
     bool nearly = round->placement.nfailed <= FEW_FAILED && round->nodes.count <= MOST_SEARCHED;
     if (!round->placed && options->effort >= 2 && nearly && round->pressure.peak <= axis->size)
         search_round(options, axis->size, true, arena, round);
@@ -216,8 +223,5 @@ void colour_round(const Options *options, uint32_t size, bool spilled, Arena *ar
         try_stack(options, by_height(&round->nodes, arena), &axis, arena, round);
     if (!round->placed && options->effort >= 2 && round->pressure.peak <= size)
         search_round(options, size, spilled, arena, round);
-    for (int i = 1; i < 3 && options->effort >= 1 && !round->placed; i++)
-        try_stack(options,
-                  simplify(&round->nodes, &round->graph, &axis, (options->metric + i) % 3, arena),
-                  &axis, arena, round);
+    if (options->effort >= 1) try_other_metrics(options, &axis, arena, round);
 }

@@ -9,9 +9,7 @@ enum { MOST_ROUNDS = 24, LONGEST_GRAPH = 1 << 28 };
 /* Far over capacity the graph would be quadratic, and where spilling is sure it tells nothing that
  * the pressure does not: then it is not built. */
 static bool is_worth_colouring(const Job *job, const Round *round) {
-    /* A fixed tensor may touch a last granule that is not whole. */
-    uint32_t touched = job->size + (target_usable(job->target) % GRANULE != 0);
-    if (round->pressure.peak <= touched) return true;
+    if (round->pressure.peak <= touched_size(job)) return true;
     bool stubborn = job->relief.rounds >= PATIENT_ROUNDS;
     return round->meetings <= LONGEST_GRAPH && (job->options->effort == 0 || stubborn);
 }

@@ -29,6 +29,11 @@ typedef struct {
     uint8_t mask;
 } Rect;
 
+/* True if both take some granule of one quadrant. */
+static inline bool rects_meet(Rect a, Rect b) {
+    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
+}
+
 /* The class of a tensor of `partitions` (1 to 128) that must start at `base`, or -1 if free. */
 ShapeClass shape_class(int64_t partitions, int32_t base);
 

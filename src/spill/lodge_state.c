@@ -204,10 +204,7 @@ void lift_stay(Lodge *lodge, uint32_t item) {
 void clear_place(Lodge *lodge, const Run *run, Rect rect) {
     Meeting meeting = meeting_begin(lodge, run);
     for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
-        Rect other = lodge->rects[item_of(piece)];
-        if (!takes_room(lodge, piece) || !(other.mask & rect.mask) || other.low >= rect.high ||
-            rect.low >= other.high)
-            continue;
+        if (!takes_room(lodge, piece) || !rects_meet(lodge->rects[item_of(piece)], rect)) continue;
         if (is_gap(piece))
             evict_gap(lodge, item_of(piece));
         else

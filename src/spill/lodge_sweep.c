@@ -111,10 +111,6 @@ static bool waits_for_next(const Sweep *pass, uint32_t item) {
     return goes_on(pass, item) && first_of(pass->items[item + 1].points) >= pass->point;
 }
 
-static bool meets(Rect a, Rect b) {
-    return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
-}
-
 /* ---- worth ---- */
 
 /* Makes the stored values of a state those that store_of() knows. */
@@ -280,7 +276,7 @@ static void place_pending(Sweep *pass, State *state, Rect rect) {
     memmove(state->pending, state->pending + 1, --state->npending * sizeof *state->pending);
     for (uint32_t i = 0; i < state->count; i++) {
         Standing standing = state->standing[i];
-        if (!meets(standing.rect, rect)) {
+        if (!rects_meet(standing.rect, rect)) {
             state->standing[count++] = standing;
         } else if (standing.fresh) {
             pay_for(pass, state, standing.item);
@@ -434,7 +430,7 @@ static void find_places(Sweep *pass, const State *state, uint32_t index) {
     if (info->fixed) {
         int64_t loss = 0;
         for (uint32_t i = 0; i < state->count && loss < LOCKED; i++)
-            if (meets(state->standing[i].rect, info->rect)) loss += pass->loss[i];
+            if (rects_meet(state->standing[i].rect, info->rect)) loss += pass->loss[i];
         try_place(&finder, info->rect, loss, 0, 0);
         return;
     }

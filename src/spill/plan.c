@@ -111,17 +111,22 @@ void plan_cut_all(Plan *plan, uint32_t tensor) {
     plan->spilled[tensor] = true;
 }
 
+void plan_note_spilled(Plan *plan, uint32_t tensor) {
+    bool any = false;
+    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++)
+        any |= plan->accesses[a].cut;
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
+        any |= plan->loops[l].cut;
+    plan->spilled[tensor] = any;
+}
+
 void plan_reset(Plan *plan) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++) {
-        plan->spilled[t] = false;
-        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
+        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++)
             plan->accesses[a].cut = plan->accesses[a].lasting;
-            plan->spilled[t] |= plan->accesses[a].lasting;
-        }
-        for (uint32_t l = plan->first_loop[t]; l < plan->first_loop[t + 1]; l++) {
+        for (uint32_t l = plan->first_loop[t]; l < plan->first_loop[t + 1]; l++)
             plan->loops[l].cut = plan->loops[l].lasting;
-            plan->spilled[t] |= plan->loops[l].lasting;
-        }
+        plan_note_spilled(plan, t);
     }
 }
 

@@ -49,6 +49,9 @@ PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop);
 void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool lasting);
 void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool lasting);
 
+/* Notes whether the tensor is spilled: that it is, where any gap or loop of it is cut. */
+void plan_note_spilled(Plan *plan, uint32_t tensor);
+
 /* Takes back what was cut for one round only. O(accesses). */
 void plan_reset(Plan *plan);
 
