@@ -1,5 +1,7 @@
 #include "spill/lodge_state.h"
 
+#include <assert.h>
+
 #include "support/sort.h"
 
 enum { BUCKET = 16 /* points */ };
@@ -28,6 +30,7 @@ static void sort_pieces(Lodge *lodge) {
     for (uint32_t id = 0; id < 2 * lodge->count; id++) {
         LiveRange points = points_of(lodge, id);
         if (id % 2 && (!lodge->items[id / 2].linked || points.count == 0)) continue;
+        assert(points.count > 0);
         lodge->has_holes |= points.count > 1;
         order[time->npieces++] = (SortKey){points.items[0].first, id};
     }

@@ -479,6 +479,10 @@ static LiveRange points_in_loop(Reside *pass, uint32_t tensor, const Element *el
         if (part.last >= loop->end) part.last = loop->end - 1;
         if (part.first <= part.last) items[count++] = part;
     }
+    const PlanAccess *accesses = pass->plan->accesses;
+    if (count == 0) /* no value is there at any access, but each needs its place */
+        return one_interval(pass, accesses[element->first].inst,
+                            accesses[element->end - 1].inst + 1);
     return (LiveRange){items, count};
 }
 
