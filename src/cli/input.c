@@ -5,18 +5,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "support/clock.h"
 #include "text/check.h"
 #include "text/json_read.h"
 #include "text/parse.h"
-
-double seconds_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
-}
 
 ExitStatus fail(ExitStatus status, const char *format, ...) {
     va_list args;
@@ -55,7 +49,7 @@ static void override_target(Target *target, const CommandLine *line) {
 }
 
 ExitStatus input_read(Input *input, Arena *arena, const char *path, const CommandLine *line) {
-    double start = seconds_now();
+    double start = clock_now();
     *input = (Input){0};
     diag_init(&input->diags, arena);
     SourceStatus status = source_read(&input->source, arena, path);
@@ -72,7 +66,7 @@ ExitStatus input_read(Input *input, Arena *arena, const char *path, const Comman
         return EXIT_WRONG;
     }
     override_target(&input->module.target, line);
-    input->seconds = seconds_now() - start;
+    input->seconds = clock_now() - start;
     return EXIT_DONE;
 }
 

@@ -31,7 +31,4 @@ void input_report(Input *input, const CommandLine *line);
  * `status`. */
 __attribute__((format(printf, 2, 3))) ExitStatus fail(ExitStatus status, const char *format, ...);
 
-/* Seconds on a clock that only runs forward. */
-double seconds_now(void);
-
 #endif

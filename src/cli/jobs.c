@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 
 #include "cli/input.h"
+#include "support/clock.h"
 
 typedef struct {
     const Module *module;
@@ -14,10 +15,10 @@ typedef struct {
 } Shared;
 
 static void run_job(const Shared *shared, Job *job) {
-    double start = seconds_now();
+    double start = clock_now();
     job->result =
         allocate(job->func, &shared->module->target, shared->options, &job->arena, &job->diags);
-    job->seconds = seconds_now() - start;
+    job->seconds = clock_now() - start;
 }
 
 static void *work(void *argument) {

@@ -5,6 +5,7 @@
 #include "output/json.h"
 #include "output/stats.h"
 #include "output/svg.h"
+#include "support/clock.h"
 #include "text/print.h"
 
 /* ---- one module ---- */
@@ -114,7 +115,7 @@ ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs,
     uint32_t count = input->module.nfuncs;
     Outputs outputs;
     Writer *stats = NULL, *svg = NULL;
-    double start = seconds_now();
+    double start = clock_now();
     outputs_begin(&outputs, arena, line->stats || line->svg);
     if (line->stats && !(stats = open_stats(line, &outputs))) return EXIT_BROKEN;
     if (line->svg && !(svg = outputs_open(&outputs, line->svg))) return EXIT_BROKEN;
@@ -124,7 +125,7 @@ ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs,
     if (svg) write_svg(&input->module.target, items, count, svg);
     write_funcs(line, &input->module.target, items, count, arena, out);
     writer_flush(out);
-    set_seconds(jobs, count, input->seconds, seconds_now() - start);
+    set_seconds(jobs, count, input->seconds, clock_now() - start);
     if (stats) write_lines(input, jobs, stats);
     return outputs_finish(&outputs);
 }

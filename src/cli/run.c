@@ -8,6 +8,7 @@
 #include "cli/jobs.h"
 #include "cli/results.h"
 #include "output/json.h"
+#include "support/clock.h"
 #include "text/check.h"
 #include "text/json_read.h"
 
@@ -38,9 +39,9 @@ static void check_json_depth(Input *input) {
 }
 
 static ExitStatus check_input(Input *input, const CommandLine *line) {
-    double start = seconds_now();
+    double start = clock_now();
     check_module(&input->module, &input->diags);
-    input->seconds += seconds_now() - start;
+    input->seconds += clock_now() - start;
     if (line->format == FORMAT_JSON && line->options.emit != EMIT_GRAPH) check_json_depth(input);
     bool good = input->diags.errors == 0;
     input_report(input, line);

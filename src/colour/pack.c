@@ -3,9 +3,9 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "colour/pack_internal.h"
+#include "support/clock.h"
 #include "support/sort.h"
 
 /* False: the fixed items are in each other's way or outside. */
@@ -223,11 +223,9 @@ bool pack_partial(PackProblem *problem, PackOptions options, Arena *scratch, boo
 enum { STEPS_BETWEEN_LOOKS = 4000000 };
 
 bool pack_is_late(Effort *effort) {
-    struct timespec now;
     if (effort->deadline <= 0 || effort->used - effort->looked < STEPS_BETWEEN_LOOKS) return false;
     effort->looked = effort->used;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    if ((double)now.tv_sec + (double)now.tv_nsec * 1e-9 < effort->deadline) return false;
+    if (clock_now() < effort->deadline) return false;
     effort->limit = effort->used;
     return true;
 }

@@ -2,7 +2,6 @@
 
 #include <math.h>
 #include <string.h>
-#include <time.h>
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
@@ -16,13 +15,8 @@
 #include "spill/homes.h"
 #include "spill/lastresort.h"
 #include "spill/legalize.h"
+#include "support/clock.h"
 #include "verify/verify.h"
-
-double now(void) {
-    struct timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return (double)time.tv_sec + (double)time.tv_nsec * 1e-9;
-}
 
 /* ---- failure ---- */
 
@@ -65,7 +59,7 @@ static void go_back_to_earlier(Job *job) {
 }
 
 static void finish(Job *job) {
-    double begin = now();
+    double begin = clock_now();
     Report *report = &job->result.report;
     Arena scratch;
     arena_init(&scratch);
@@ -84,15 +78,15 @@ static void finish(Job *job) {
     report_result(job);
     if (job->options->emit != EMIT_SPILLED)
         mark_header(job->current.func, report->spilled_tensors > 0, job->arena);
-    report->seconds.spill += now() - begin;
+    report->seconds.spill += clock_now() - begin;
 }
 
 static bool judge(Job *job) {
-    double begin = now();
+    double begin = clock_now();
     VerifyOptions options = {.placed = job->options->emit != EMIT_SPILLED};
     bool good = !job->options->verify ||
                 verify(job->input, job->current.func, job->target, options, job->diags);
-    job->result.report.seconds.verify += now() - begin;
+    job->result.report.seconds.verify += clock_now() - begin;
     return good;
 }
 
@@ -118,7 +112,7 @@ uint32_t touched_size(const Job *job) {
 
 /* Everything the rounds need. False where some instruction cannot run whatever is spilled. */
 static bool prepare(Job *job) {
-    double begin = now();
+    double begin = clock_now();
     split_input(job);
     job->earlier = earlier_find(job->options->previous, job->func->name, job->arena);
     if (job->options->previous && !job->earlier.func)
@@ -134,7 +128,7 @@ static bool prepare(Job *job) {
     }
     job->ranges = live_as_coloured(job->func, &job->result.live, job->options, job->arena);
     job->relief = relief_make(job->func, &job->ranges, job->target, job->arena);
-    job->result.report.seconds.analyse += now() - begin;
+    job->result.report.seconds.analyse += clock_now() - begin;
     return true;
 }
 
@@ -148,7 +142,7 @@ static AllocStatus check_placed(Job *job) {
 }
 
 static bool out_of_time(const Job *job) {
-    return now() - job->started > job->options->time_limit;
+    return clock_now() - job->started > job->options->time_limit;
 }
 
 static AllocStatus tell_out_of_time(Job *job) {
@@ -158,11 +152,11 @@ static AllocStatus tell_out_of_time(Job *job) {
 }
 
 static AllocStatus run(Job *job) {
-    double begin = now();
+    double begin = clock_now();
     job->result.live = live_range(job->func, job->arena);
     report_begin(job);
     if (!check_fixed(job->func, &job->result.live, job->diags)) return WRONG_INPUT;
-    job->result.report.seconds.analyse += now() - begin;
+    job->result.report.seconds.analyse += clock_now() - begin;
     if (is_placed(job->func)) return check_placed(job);
     if (!prepare(job)) return NOT_ALLOCATED;
     bool placed = colour_to_fixpoint(job);
@@ -295,11 +289,11 @@ static void try_less_effort(Job *best, Options options) {
  * for all that comes after a search, which takes about as long as the first run. */
 static void try_more_effort(Job *best, Options options) {
     enum { FIRST = 3, LAST = 8, REST = 3 };
-    double rest = REST * (now() - best->started), limit = options.time_limit;
+    double rest = REST * (clock_now() - best->started), limit = options.time_limit;
     options.time_limit = INFINITY;
     options.deadline = best->started + limit - rest;
     for (options.effort = FIRST; options.effort <= LAST && may_do_better(best); options.effort++) {
-        if (now() - best->started + rest > limit) {
+        if (clock_now() - best->started + rest > limit) {
             diag_warning(best->diags, best->input->span,
                          "the time is up: this is the best result found");
             return;
@@ -318,7 +312,7 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
         first.effort = FIRST;
         first.time_limit = INFINITY;
     }
-    double started = now();
+    double started = clock_now();
     Job job = make_job(func, target, &first, started, arena, &own);
     try_flat(&job, first);
     if (options->effort == ANYTIME) try_more_effort(&job, *options);
@@ -328,14 +322,14 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
     if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))
         job.result.status = WRONG_RESULT;
     if (job.result.status == ALLOCATED) {
-        double begin = now();
+        double begin = clock_now();
         job.result.func = job.current.func;
         job.result.live =
             job.current.live ? *job.current.live : live_range(job.current.func, arena);
         if (options->explain) job.result.explanation = explain_job(&job);
-        job.result.report.seconds.analyse += now() - begin;
+        job.result.report.seconds.analyse += clock_now() - begin;
     }
     diag_append(diags, job.diags);
-    job.result.report.seconds.total = now() - started;
+    job.result.report.seconds.total = clock_now() - started;
     return job.result;
 }

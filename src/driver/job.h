@@ -58,7 +58,4 @@ void report_begin(Job *job);
 void report_round(Job *job, const Round *round);
 void report_result(Job *job);
 
-/* Seconds of the monotonic clock: for the report and the time limit alone. */
-double now(void);
-
 #endif

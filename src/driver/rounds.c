@@ -3,6 +3,7 @@
 #include "driver/job.h"
 #include "driver/levels.h"
 #include "driver/together.h"
+#include "support/clock.h"
 
 enum { MOST_ROUNDS = 24, LONGEST_GRAPH = 1 << 28 };
 
@@ -75,16 +76,16 @@ static bool spill_more(Job *job, Round *round) {
 
 /* One round from rewriting to places, with its times noted. */
 static bool colour_once(Job *job, bool first, Arena *memory, Round *round) {
-    double begin = now();
+    double begin = clock_now();
     rewrite_current(job);
-    double rewritten = now();
+    double rewritten = clock_now();
     analyse_round(&job->current, &job->plan, job->target, job->options, memory, round);
-    double analysed = now();
+    double analysed = clock_now();
     if (!first || !keep_earlier(job, memory, round)) colour(job, memory, round);
     report_round(job, round);
     job->result.report.seconds.spill += rewritten - begin;
     job->result.report.seconds.analyse += analysed - rewritten;
-    job->result.report.seconds.colour += now() - analysed;
+    job->result.report.seconds.colour += clock_now() - analysed;
     return round->placed;
 }
 
@@ -95,15 +96,15 @@ bool colour_to_fixpoint(Job *job) {
         arena_init(&memory);
         Round round;
         placed = colour_once(job, count == 0, &memory, &round);
-        double coloured = now();
+        double coloured = clock_now();
         if (placed) take_places(job, &round);
         if (!placed && count == 0 && job->options->effort >= 1)
             placed = spill_at_levels(job, &memory, &round);
         if (placed && turn_optimizations_off(job))
             placed = false;
         else if (!placed)
-            more = spill_more(job, &round) && now() - job->started <= job->options->time_limit;
-        job->result.report.seconds.spill += now() - coloured;
+            more = spill_more(job, &round) && clock_now() - job->started <= job->options->time_limit;
+        job->result.report.seconds.spill += clock_now() - coloured;
         arena_free(&memory);
     }
     return placed;

@@ -1,9 +1,9 @@
 /* Places a MiniMalloc problem: pack_main FILE.csv CAPACITY [STEPS [SEED]]. For benchmarks. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "colour/pack.h"
+#include "support/clock.h"
 
 typedef struct {
     PackItem *items;
@@ -44,12 +44,6 @@ static uint32_t count_faults(const PackProblem *problem) {
     return faults;
 }
 
-static double seconds(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
-}
-
 int main(int argc, char **argv) {
     static const char *const NAMES[] = {"found", "impossible", "gave up"};
     Arena arena;
@@ -63,10 +57,10 @@ int main(int argc, char **argv) {
     PackOptions options = {.steps = argc > 3 ? strtoull(argv[3], NULL, 10) : 2000000000u,
                            .seed = argc > 4 ? strtoull(argv[4], NULL, 10) : 0};
     uint64_t used = 0;
-    double begin = seconds();
+    double begin = clock_now();
     PackStatus status = pack(&problem, options, &arena, &used);
     printf("%s: %s, %llu steps, %.3f s\n", argv[1], NAMES[status], (unsigned long long)used,
-           seconds() - begin);
+           clock_now() - begin);
     uint32_t faults = status == PACK_FOUND ? count_faults(&problem) : 0;
     if (faults) printf("%u faults\n", faults);
     arena_free(&arena);
