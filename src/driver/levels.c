@@ -100,12 +100,11 @@ static void reside_with(Levels *levels, uint32_t percent) {
            reside_options(levels, percent));
 }
 
-/* Steps of a search for places. */
-static uint64_t lodging_steps(const Levels *levels) {
+static LodgeEffort lodging_effort(const Levels *levels) {
     static const uint64_t STEPS[] = {0, 5000000, 25000000, 200000000};
     enum { LAST = sizeof STEPS / sizeof *STEPS - 1 };
     int effort = levels->options->effort;
-    return STEPS[effort < LAST ? effort : LAST];
+    return (LodgeEffort){STEPS[effort < LAST ? effort : LAST], levels->options->deadline};
 }
 
 /* The function as the plan has it now, with places known by what they belong to. */
@@ -131,13 +130,13 @@ static bool colour_copies(Levels *levels, Attempt *best) {
 
 /* Decides anew on kept gaps, together with places. True if everything has a place and costs hardly
  * more than the choice alone. */
-static bool lodge_copies(Levels *levels, Attempt *best) {
+static bool lodge_copies(Levels *levels, uint32_t percent, Attempt *best) {
     enum { HARDLY = 50 /* one part in so many */ };
     double before = (double)sum_dmas(levels->plan->func, levels->target).cycles;
     double chosen = (double)sum_dmas(levels->current->func, levels->target).cycles;
     Carry places =
         find_lodging(levels->plan, levels->sources, levels->relief, levels->current, levels->round,
-                     reside_options(levels, 0), lodging_steps(levels), levels->memory);
+                     reside_options(levels, percent), lodging_effort(levels), levels->memory);
     rewrite_with(levels, &places);
     judge_attempt(levels, best);
     return levels->round->placed && attempt_cost(levels) <= chosen + (chosen - before) / HARDLY;
@@ -149,25 +148,45 @@ static bool has_nests(const Func *func) {
     return false;
 }
 
-/* Tries the percents; the best attempt is restored, its function rewritten and its places carried.
- * Large functions are not coloured, as of so many nodes that places too few; the largest are, once
- * and with much left free, as lodging takes longer. */
-static void try_percents(Levels *levels) {
-    enum { MOST_COLOURED = 4000, MOST_LODGED = 60000 /* instructions */ };
-    bool large = levels->plan->func->ninsts > MOST_LODGED;
+enum { MOST_COLOURED = 4000, MOST_LODGED = 60000 /* instructions */ };
+
+static bool is_straight(const Levels *levels) {
+    return levels->plan->func->nloops == 0;
+}
+
+/* Where to begin. Large functions are not coloured, as of so many nodes that places too few; the
+ * largest are, once and with much left free, as lodging takes longer. */
+static uint32_t first_percent(const Levels *levels, uint32_t percents) {
+    uint32_t ninsts = levels->plan->func->ninsts;
+    if (ninsts > MOST_LODGED) return percents - 1;
+    return is_straight(levels) && ninsts > MOST_COLOURED && percents > 1 ? 1 : 0;
+}
+
+/* Whether places and kept gaps are searched together from what a percent has left. In straight code
+ * the search goes so far that one start is enough: the one with some room left. */
+static bool is_lodged(const Levels *levels, uint32_t i, uint32_t percents) {
     /* Lodging moves a tensor whenever no value is in it: that is splitting. */
-    bool lodged = !large && levels->options->split;
+    if (levels->plan->func->ninsts > MOST_LODGED || !levels->options->split) return false;
+    return is_straight(levels) ? i == (percents > 1 ? 1 : 0) : i < LODGED;
+}
+
+/* Tries the percents; the best attempt is restored, its function rewritten and its places carried.
+ */
+static void try_percents(Levels *levels) {
     Attempt best = {.cost = INFINITY};
+    bool large = levels->plan->func->ninsts > MOST_LODGED;
     uint32_t percents = levels->options->effort < 2 && !large ? 1 : PERCENTS;
     bool done = false;
-    for (uint32_t i = 0; i < percents && !done; i++) {
+    for (uint32_t i = first_percent(levels, percents); i < percents && !done; i++) {
         if (i >= LODGED && best.placed) break;
-        if (large && i + 1 < percents) continue;
         reside_with(levels, PERCENT[i]);
         rewrite_round(levels);
+        bool lodged = is_lodged(levels, i, percents);
         bool few = !lodged || levels->round->nodes.count <= MOST_COLOURED;
-        if (few && (i == 0 || !best.placed)) done = colour_copies(levels, &best);
-        if (i < LODGED && lodged && !done) done = lodge_copies(levels, &best);
+        /* Where some room was left, the search finds better than what fits at once. */
+        bool later = i > 0 && (best.placed || (lodged && is_straight(levels)));
+        if (few && !later) done = colour_copies(levels, &best);
+        if (lodged && !done) done = lodge_copies(levels, PERCENT[i], &best);
     }
     levels->hopeful = has_nests(levels->plan->func);
     if (levels->hopeful) {

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "spill/lodge.h"
-
 typedef struct {
     Plan *plan;
     const Rewritten *current;
@@ -143,7 +141,7 @@ static Carry note_places(Lodging *pass, const bool *candidate) {
 
 Carry find_lodging(Plan *plan, const Sources *sources, const Relief *relief,
                    const Rewritten *current, const Round *round, ResideOptions options,
-                   uint64_t steps, Arena *memory) {
+                   LodgeEffort effort, Arena *memory) {
     Lodging pass = {.plan = plan, .current = current, .round = round, .memory = memory};
     pass.list = list_stretches(plan, sources, relief->live, relief->target, options, memory);
     number_points(&pass);
@@ -153,8 +151,9 @@ Carry find_lodging(Plan *plan, const Sources *sources, const Relief *relief,
                             .store = pass.list.stores,
                             .nvalues = pass.list.nstores,
                             .npoints = plan->func->ninsts,
-                            .size = relief->size};
-    lodge(&problem, steps, memory);
+                            .size = relief->size,
+                            .full = options.size == relief->size};
+    lodge(&problem, effort, memory);
     for (uint32_t i = 0; i < pass.list.count;)
         i = cut_tensor(&pass, i);
     return note_places(&pass, options.candidate);

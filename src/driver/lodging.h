@@ -4,13 +4,15 @@
 
 #include "driver/carry.h"
 #include "driver/relieve.h"
+#include "spill/lodge.h"
 
 /* Requires a plan that reside() made and the round of its rewrite; of the round, nodes alone. Lets
  * the gaps of all values of one block compete anew, now for places, beside the nodes of all others,
- * which stay as the plan has them. Leaves a closed plan and returns the places that the rewrite of
- * it is to have; where one is missing, none was found. */
+ * which stay as the plan has them. The options are those that the plan was made with. Leaves a
+ * closed plan and returns the places that the rewrite of it is to have; where one is missing, none
+ * was found. */
 Carry find_lodging(Plan *plan, const Sources *sources, const Relief *relief,
                    const Rewritten *current, const Round *round, ResideOptions options,
-                   uint64_t steps, Arena *memory);
+                   LodgeEffort effort, Arena *memory);
 
 #endif

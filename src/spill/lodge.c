@@ -5,87 +5,8 @@
 
 #include "spill/lodge_state.h"
 #include "spill/lodge_sweep.h"
+#include "support/clock.h"
 #include "support/sort.h"
-
-/* A number that is not negative as a key of which larger ones sort first. */
-static uint64_t falling_key(double number) {
-    uint64_t bits;
-    memcpy(&bits, &number, sizeof bits);
-    return ~bits;
-}
-
-/* ---- laying runs ---- */
-
-static bool try_run(Lodge *lodge, uint32_t lo, uint32_t hi) {
-    Run run = run_of(lodge, lo, hi);
-    Rect rect;
-    if (!find_free(lodge, &run, false, &rect)) return false;
-    settle_run(lodge, &run, rect);
-    return true;
-}
-
-/* Finds other free places for what was lifted since there were `from`. */
-static bool move_lifted(Lodge *lodge, size_t from) {
-    for (; lodge->lifted.count > from; lodge->lifted.count--) {
-        uint32_t item = lodge->lifted.items[lodge->lifted.count - 1];
-        if (!lodge->rects[item].mask && !try_run(lodge, item, item)) return false;
-    }
-    return true;
-}
-
-/* Keeps a cut gap, if a place is free for both runs beside it, or is but for loose stays that can
- * stand elsewhere. */
-static bool try_join(Lodge *lodge, uint32_t gap) {
-    if (lodge->kept[gap]) return true;
-    uint32_t lo = run_first(lodge, gap - 1), hi = run_last(lodge, gap);
-    if (try_run(lodge, lo, hi)) return true;
-    Run run = run_of(lodge, lo, hi);
-    Rect rect;
-    if (!find_free(lodge, &run, true, &rect)) return false;
-    size_t undo = lodge->nundo, lifted = lodge->lifted.count;
-    clear_place(lodge, &run, rect);
-    settle_run(lodge, &run, rect);
-    if (move_lifted(lodge, lifted)) return true;
-    take_back(lodge, undo);
-    lodge->lifted.count = lifted;
-    return false;
-}
-
-/* What keeping a gap saves for each granule and point. */
-static double worth(const Lodge *lodge, uint32_t gap) {
-    const Lodger *item = &lodge->items[gap];
-    double length = 1;
-    for (uint32_t i = 0; i < item->gap.count; i++)
-        length += item->gap.items[i].last - item->gap.items[i].first + 1;
-    return full_gain(lodge, gap) / (length * item->height);
-}
-
-/* Joins what it can of some cut gaps, those first that are worth most, while there are steps. */
-static void join_by_worth(Lodge *lodge, const uint32_t *gaps, size_t count) {
-    SortKey *order = RAW_ARRAY(&lodge->scratch, SortKey, count);
-    for (size_t k = 0; k < count; k++) {
-        double noise = lodge->noise > 0 ? 0.5 + lodge_draw_unit(lodge) : 1;
-        order[k] = (SortKey){falling_key(worth(lodge, gaps[k]) * noise), gaps[k]};
-    }
-    sort_keys(order, count, &lodge->scratch);
-    for (size_t k = 0; k < count && lodge->steps > 0; k++)
-        try_join(lodge, order[k].id);
-    arena_reset(&lodge->scratch);
-}
-
-/* Gives all lifted stays a place again, putting out others; false if that goes on and on. */
-static bool place_lifted(Lodge *lodge, uint32_t limit) {
-    for (uint32_t tries = 0; lodge->lifted.count > 0; tries++) {
-        uint32_t item = lodge->lifted.items[--lodge->lifted.count];
-        if (lodge->rects[item].mask || try_run(lodge, item, item)) continue;
-        Run run = run_of(lodge, item, item);
-        Rect rect;
-        if (tries >= limit || isinf(find_cheapest(lodge, &run, &rect))) return false;
-        clear_place(lodge, &run, rect);
-        settle_run(lodge, &run, rect);
-    }
-    return true;
-}
 
 /* ---- the start ---- */
 
@@ -195,7 +116,7 @@ static double draw_falling(Lodge *lodge) {
 
 /* Trials, at first also such as make things worse, less and less. */
 static void search(Lodge *lodge, uint64_t steps) {
-    /* Where it must do with one start, it stays closer to it. */
+    /* Where no sweep went before, it stays closer to the start. */
     static const double HEAT[] = {0.1, 0.4}, NOISE[] = {0.2, 0.6};
     double heat = HEAT[lodge->by_size] * mean_load(lodge) / (double)(steps + 1);
     lodge->noise = NOISE[lodge->by_size];
@@ -206,104 +127,93 @@ static void search(Lodge *lodge, uint64_t steps) {
     }
 }
 
-/* ---- answers ---- */
+/* ---- sweeps ---- */
 
-/* Places and kept gaps, whole. */
-typedef struct {
-    Rect *rects;
-    bool *kept;
-    int64_t cost; /* INT64_MAX: none */
-} Answer;
+enum { NARROW = 8, WIDEST = 1000, TRIES = 2 };
 
-enum {
-    MOST_STARTS = 8,
-    STEPS_EACH = 20000 /* for each item: what a search is worth */
-};
-
-/* The best starts so far, the best first. */
-typedef struct {
-    Answer starts[MOST_STARTS + 1]; /* the last is a spare one */
-    uint32_t count;
-} Answers;
-
-static Answer make_answer(const Lodge *lodge) {
-    return (Answer){RAW_ARRAY(lodge->memory, Rect, lodge->count),
-                    RAW_ARRAY(lodge->memory, bool, lodge->count), INT64_MAX};
+/* Steps of sweeps: many more than of the search, which finds little where they have been, but no
+ * more than they are worth. */
+static uint64_t sweep_steps(const Lodge *lodge, uint64_t steps) {
+    enum { TIMES = 8, PART_EACH = 125 };
+    uint64_t each = steps / PART_EACH * lodge->count, all = steps * TIMES;
+    return each < all ? each : all;
 }
 
-static void save_answer(const Lodge *lodge, Answer *answer) {
-    memcpy(answer->rects, lodge->rects, lodge->count * sizeof *answer->rects);
-    memcpy(answer->kept, lodge->kept, lodge->count * sizeof *answer->kept);
-    answer->cost = lodge->cost;
-}
-
-static void copy_answer(const Lodge *lodge, Answer *to, const Answer *from) {
-    memcpy(to->rects, from->rects, lodge->count * sizeof *to->rects);
-    memcpy(to->kept, from->kept, lodge->count * sizeof *to->kept);
-    to->cost = from->cost;
-}
-
-static void go_to_answer(Lodge *lodge, const Answer *answer) {
-    lodge->nundo = 0;
-    for (uint32_t i = 0; i < lodge->count; i++) {
-        lodge->rects[i] = answer->rects[i];
-        change_kept(lodge, i, answer->kept[i]);
-        lodge->moves[i] = 0;
-    }
-    lodge->nundo = 0;
-}
-
-/* Puts the spare answer where it belongs. */
-static void rank_start(Answers *answers) {
-    Answer spare = answers->starts[MOST_STARTS];
-    uint32_t at = answers->count < MOST_STARTS ? answers->count++ : MOST_STARTS;
-    if (at < MOST_STARTS) answers->starts[MOST_STARTS] = answers->starts[at];
-    for (; at > 0 && answers->starts[at - 1].cost > spare.cost; at--)
-        answers->starts[at] = answers->starts[at - 1];
-    answers->starts[at] = spare;
-}
-
-/* Sweeps of several kinds, as far as a part of the steps allows. */
-static void make_starts(Lodge *lodge, Answers *answers, uint64_t *steps) {
-    enum { PASSES = 200, TRIES = 4, PART = 2, WIDTH = 6, MOST_SWEEPS = 12 };
-    uint64_t left = *steps / PART, used = 0;
-    LodgePrices prices = lodge_prices(lodge->problem, PASSES, lodge->memory);
-    Sweep *pass = sweep_begin(lodge->problem, &prices, lodge->memory);
-    for (uint32_t k = 0; k < MOST_SWEEPS && used < left; k++) {
-        SweepOptions options = {.width = WIDTH,
-                                .tries = TRIES,
-                                .scale = 0.5 + 0.5 * lodge_draw_unit(lodge),
-                                .snug = 0.7 * lodge_draw_unit(lodge),
-                                .broken = lodge_draw_unit(lodge),
-                                .apart = 0.5 * lodge_draw_unit(lodge)};
-        Answer *spare = &answers->starts[MOST_STARTS];
-        if (!sweep(pass, options, spare->rects, spare->kept, &used)) continue;
-        go_to_answer(lodge, spare);
-        spare->cost = lodge->cost;
-        rank_start(answers);
-    }
-    *steps -= used < *steps ? used : *steps;
-}
-
-/* Searches from the best starts in turn, and goes to the best end. */
-static void search_from(Lodge *lodge, Answers *answers, uint64_t steps) {
-    uint64_t rounds = steps / ((uint64_t)STEPS_EACH * lodge->count + 1) + 1;
-    if (rounds > answers->count) rounds = answers->count;
-    Answer best = make_answer(lodge);
-    for (uint64_t round = 0; round < rounds; round++) {
-        const Answer *start = &answers->starts[round];
-        if (start->cost < best.cost) copy_answer(lodge, &best, start);
-        go_to_answer(lodge, start);
-        search(lodge, steps / rounds);
-        if (lodge->cost < best.cost) save_answer(lodge, &best);
-    }
-    if (rounds > 0) go_to_answer(lodge, &best);
-}
-
-/* Whether the steps allow several starts: then each search ends somewhere else, and the best is
- * much better than the mean. */
+/* Whether a narrow sweep takes but a small part of the steps. */
 static bool is_small(const Lodge *lodge, uint64_t steps) {
-    return steps / 2 > (uint64_t)STEPS_EACH * lodge->count;
+    enum { PART = 4, LOOKS = 4 };
+    double crowd = 0;
+    for (uint32_t i = 0; i < lodge->time.npieces; i++)
+        crowd += lodge->time.pieces[i].last - lodge->time.pieces[i].first + 1;
+    crowd /= lodge->problem->npoints;
+    return LOOKS * NARROW * TRIES * crowd * lodge->count < (double)(steps / PART);
+}
+
+static SweepOptions draw_options(Lodge *lodge, uint32_t width) {
+    SweepOptions options = {.width = width, .tries = TRIES};
+    options.scale = 0.5 + 0.5 * lodge_draw_unit(lodge);
+    options.snug = 0.7 * lodge_draw_unit(lodge);
+    options.broken = lodge_draw_unit(lodge);
+    options.apart = 0.5 * lodge_draw_unit(lodge);
+    return options;
+}
+
+/* A sweep from end to end; keeps what is better. Returns the steps it took. */
+static uint64_t sweep_all(Lodge *lodge, Sweep *pass, uint32_t width, Answer *best, Answer *spare) {
+    uint64_t used = 0;
+    SweepOptions options = draw_options(lodge, width);
+    if (!sweep(pass, options, spare->rects, spare->kept, &used)) return used;
+    go_to_answer(lodge, spare);
+    if (lodge->cost < best->cost) save_answer(lodge, best);
+    return used;
+}
+
+static bool is_late(LodgeEffort effort) {
+    return effort.deadline > 0 && clock_now() > effort.deadline;
+}
+
+/* Sweeps, the first of which tells how wide the others can be. Returns the steps that are left. */
+static uint64_t make_starts(Lodge *lodge, Sweep *pass, LodgeEffort effort, Answer *best,
+                            Answer *spare) {
+    enum { PART = 2, WIDE = 2 };
+    uint64_t used = sweep_all(lodge, pass, NARROW, best, spare);
+    double width = (double)(effort.steps / PART / WIDE) / (double)used * NARROW;
+    for (int k = 0; k < WIDE && width > NARROW && !is_late(effort); k++)
+        used += sweep_all(lodge, pass, width < WIDEST ? (uint32_t)width : WIDEST, best, spare);
+    return used < effort.steps ? effort.steps - used : 0;
+}
+
+/* Joins the cut gaps that have a point in [from, end). */
+static void join_between(Lodge *lodge, uint32_t from, uint32_t end) {
+    enum { MOST_STEPS = 1000000 };
+    uint32_t *gaps = RAW_ARRAY(&lodge->scratch, uint32_t, lodge->ncut);
+    size_t count = 0;
+    for (uint32_t i = 0; i < lodge->ncut; i++) {
+        const Lodger *item = &lodge->items[lodge->cut_list[i]];
+        if (item->points.items[0].first >= from && item[-1].points.items[0].first < end)
+            gaps[count++] = lodge->cut_list[i];
+    }
+    lodge->steps = MOST_STEPS;
+    join_by_worth(lodge, gaps, count);
+}
+
+/* Sweeps over stretches of the best answer, here and there. */
+static void renew(Lodge *lodge, Sweep *pass, LodgeEffort effort, Answer *best, Answer *spare) {
+    enum { WIDTH = 50, SHORTEST = 16, MOST_MORE = 32 };
+    uint32_t npoints = lodge->problem->npoints;
+    lodge->noise = 0;
+    for (uint64_t used = 0; used < effort.steps && best->cost > 0 && !is_late(effort); used++) {
+        uint32_t length = SHORTEST + lodge_draw(lodge, MOST_MORE);
+        uint32_t at = lodge_draw(lodge, npoints + length);
+        uint32_t from = at > length ? at - length : 0, end = at < npoints ? at : npoints;
+        if (end == from) continue;
+        SweepOptions options = draw_options(lodge, WIDTH);
+        copy_answer(lodge, spare, best);
+        if (!sweep_between(pass, options, from, end, spare->rects, spare->kept, &used)) continue;
+        go_to_answer(lodge, spare);
+        join_between(lodge, from, end);
+        if (lodge->cost <= best->cost) save_answer(lodge, best);
+    }
 }
 
 /* Half the mean height. */
@@ -315,34 +225,40 @@ static uint32_t half_height(const Lodge *lodge) {
 }
 
 /* Returns true if some answer has a place for every stay. */
-static bool search_all(Lodge *lodge, bool placed, uint64_t steps) {
-    Answers answers = {.count = 0};
-    for (uint32_t i = 0; i <= MOST_STARTS; i++)
-        answers.starts[i] = make_answer(lodge);
-    if (placed) {
-        save_answer(lodge, &answers.starts[MOST_STARTS]);
-        rank_start(&answers);
-    }
-    if (is_small(lodge, steps)) {
+static bool search_all(Lodge *lodge, bool placed, LodgeEffort effort) {
+    enum { PASSES = 200 };
+    Answer best = make_answer(lodge), spare = make_answer(lodge);
+    if (placed) save_answer(lodge, &best);
+    LodgeEffort sweeps = {sweep_steps(lodge, effort.steps), effort.deadline};
+    LodgePrices prices;
+    Sweep *pass = NULL;
+    if (is_small(lodge, sweeps.steps)) {
         Answer first = make_answer(lodge);
         save_answer(lodge, &first);
-        make_starts(lodge, &answers, &steps);
-        go_to_answer(lodge, &first);
+        prices = lodge_prices(lodge->problem, PASSES, lodge->memory);
+        pass = sweep_begin(lodge->problem, &prices, lodge->memory);
+        sweeps.steps = make_starts(lodge, pass, sweeps, &best, &spare);
+        go_to_answer(lodge, best.cost < INT64_MAX ? &best : &first);
         lodge->by_size = true;
         lodge->tall = half_height(lodge);
     }
-    search_from(lodge, &answers, steps);
-    return answers.count > 0;
+    if (best.cost == INT64_MAX) return false;
+    search(lodge, effort.steps);
+    if (lodge->cost < best.cost) save_answer(lodge, &best);
+    if (pass && !lodge->has_holes) renew(lodge, pass, sweeps, &best, &spare);
+    go_to_answer(lodge, &best);
+    return true;
 }
 
 /* ---- the whole ---- */
 
-bool lodge(LodgeProblem *problem, uint64_t steps, Arena *scratch) {
+bool lodge(LodgeProblem *problem, LodgeEffort effort, Arena *scratch) {
     Lodge pass;
     lodge_begin(&pass, problem, scratch);
-    int64_t wanted = pass.cost;
+    int64_t least = problem->full ? pass.cost : 0;
     bool placed = make_start(&pass);
-    if (steps > 0 && (!placed || pass.cost > wanted)) placed = search_all(&pass, placed, steps);
+    if (effort.steps > 0 && (!placed || pass.cost > least))
+        placed = search_all(&pass, placed, effort);
     for (uint32_t i = 0; i < problem->count; i++) {
         problem->items[i].rect = pass.rects[i];
         problem->items[i].kept = pass.kept[i];

@@ -31,15 +31,23 @@ typedef struct {
     uint32_t nvalues;
     uint32_t npoints;
     uint32_t size; /* granules of the byte axis */
+    bool full;     /* the gaps that had better be kept fill the room: no answer costs less */
 } LodgeProblem;
+
+typedef struct {
+    uint64_t steps;  /* 0: no search */
+    double deadline; /* by clock_now(), when sweeps end; 0: no clock is looked at */
+} LodgeEffort;
 
 /* Looks for a place for every stay such that what is paid for cut gaps is small. Runs of kept gaps
  * are laid in order of time, each where it leaves least useless room; what finds no room is taken
- * apart, puts out what is cheapest, and is joined again where it fits. Then, within `steps` (one is
- * a look at one stay or gap), cut gaps are kept in places where little must make way, accepted as
- * in annealing; the result costs no more than without. Same input, same result. Returns false
- * where some stay found no place; places and gaps are set all the same. The start costs O(runs
- * times pieces that meet one). */
-bool lodge(LodgeProblem *problem, uint64_t steps, Arena *scratch);
+ * apart, puts out what is cheapest, and is joined again where it fits. Then, within the steps (one
+ * is a look at one stay or gap), cut gaps are kept in places where little must make way, accepted
+ * as in annealing. Where that is affordable, sweeps (a beam search over the points) go before it,
+ * and behind it others over stretches of the answer, each kept if it costs no more: within eight
+ * times the steps. The result costs no more than without any. Same input, same result. Returns
+ * false where some stay found no place; places and gaps are set all the same. The start costs
+ * O(runs times pieces that meet one). */
+bool lodge(LodgeProblem *problem, LodgeEffort effort, Arena *scratch);
 
 #endif

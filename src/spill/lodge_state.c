@@ -1,6 +1,7 @@
 #include "spill/lodge_state.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "support/sort.h"
 
@@ -253,4 +254,33 @@ void lodge_begin(Lodge *lodge, const LodgeProblem *problem, Arena *memory) {
     }
     sort_pieces(lodge);
     fill_buckets(lodge);
+}
+
+/* ---- answers ---- */
+
+Answer make_answer(const Lodge *lodge) {
+    return (Answer){RAW_ARRAY(lodge->memory, Rect, lodge->count),
+                    RAW_ARRAY(lodge->memory, bool, lodge->count), INT64_MAX};
+}
+
+void save_answer(const Lodge *lodge, Answer *answer) {
+    memcpy(answer->rects, lodge->rects, lodge->count * sizeof *answer->rects);
+    memcpy(answer->kept, lodge->kept, lodge->count * sizeof *answer->kept);
+    answer->cost = lodge->cost;
+}
+
+void copy_answer(const Lodge *lodge, Answer *to, const Answer *from) {
+    memcpy(to->rects, from->rects, lodge->count * sizeof *to->rects);
+    memcpy(to->kept, from->kept, lodge->count * sizeof *to->kept);
+    to->cost = from->cost;
+}
+
+void go_to_answer(Lodge *lodge, const Answer *answer) {
+    lodge->nundo = 0;
+    for (uint32_t i = 0; i < lodge->count; i++) {
+        lodge->rects[i] = answer->rects[i];
+        change_kept(lodge, i, answer->kept[i]);
+        lodge->moves[i] = 0;
+    }
+    lodge->nundo = 0;
 }

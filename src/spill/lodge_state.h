@@ -68,9 +68,9 @@ typedef struct {
     uint64_t *maps[MAPS]; /* what is taken while a run lives */
     uint32_t words;       /* of each map */
     double *price;        /* [size + 2] what others there cost, as differences */
-    bool by_size;         /* several starts: places are chosen by height too, trials are bolder */
-    uint32_t tall;        /* what is higher is drawn to the high end: half the mean height */
-    double noise;         /* prices vary at random by so much of themselves */
+    bool by_size;  /* sweeps went before: places are chosen by height too, trials are bolder */
+    uint32_t tall; /* what is higher is drawn to the high end: half the mean height */
+    double noise;  /* prices vary at random by so much of themselves */
     uint64_t random;
     uint64_t steps; /* left */
     Arena *memory;
@@ -158,5 +158,36 @@ bool find_free(Lodge *lodge, const Run *run, bool over_loose, Rect *best);
 /* The place where it costs least to put out what stands in the way, and what that is; INFINITY
  * where there is none. */
 double find_cheapest(Lodge *lodge, const Run *run, Rect *best);
+
+/* ---- runs laid and joined ---- */
+
+/* Gives stays lo to hi one place that is free; false if there is none. */
+bool try_run(Lodge *lodge, uint32_t lo, uint32_t hi);
+
+/* Joins what it can of some cut gaps, those first that are worth most, while there are steps. */
+void join_by_worth(Lodge *lodge, const uint32_t *gaps, size_t count);
+
+/* Gives all lifted stays a place again, putting out others; false if that goes on and on. */
+bool place_lifted(Lodge *lodge, uint32_t limit);
+
+/* ---- answers ---- */
+
+/* Places and kept gaps, whole. */
+typedef struct {
+    Rect *rects;  /* [count] */
+    bool *kept;   /* [count] */
+    int64_t cost; /* INT64_MAX: none */
+} Answer;
+
+/* One of no cost yet, in the lodge's memory. */
+Answer make_answer(const Lodge *lodge);
+
+/* Keeps what there is now. */
+void save_answer(const Lodge *lodge, Answer *answer);
+
+void copy_answer(const Lodge *lodge, Answer *to, const Answer *from);
+
+/* Makes an answer what there is now; that cannot be taken back. */
+void go_to_answer(Lodge *lodge, const Answer *answer);
 
 #endif

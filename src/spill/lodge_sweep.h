@@ -26,4 +26,11 @@ Sweep *sweep_begin(const LodgeProblem *problem, const LodgePrices *prices, Arena
  * O(stays * width * tries * what stands at once). */
 bool sweep(Sweep *pass, SweepOptions options, Rect *rects, bool *kept, uint64_t *steps);
 
+/* The same between two points, of an answer that is whole: what stands when the first begins and
+ * when the last has passed stays as it is. Where something that was kept beyond the end does not
+ * stand in its place then, it is cut. Sets rects and kept of the stays between and of those cut.
+ * Only where each stay and each gap is one interval. Adds O(items) to the cost above. */
+bool sweep_between(Sweep *pass, SweepOptions options, uint32_t from, uint32_t end, Rect *rects,
+                   bool *kept, uint64_t *steps);
+
 #endif

@@ -4,9 +4,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
+#include <string.h>
 
 #include <cmocka.h>
 
+#include "spill/lodge_sweep.h"
 #include "test/chance.h"
 #include "test/count.h"
 
@@ -123,7 +125,7 @@ static void random_problems(void **state) {
         int64_t cost[2];
         for (int round = 0; round < 2; round++) {
             LodgeProblem problem = make_problem(seed, ENOUGH, &arena);
-            assert_true(lodge(&problem, round ? STEPS : 0, &arena));
+            assert_true(lodge(&problem, (LodgeEffort){round ? STEPS : 0, 0}, &arena));
             check(&problem);
             cost[round] = cost_of(&problem);
         }
@@ -140,7 +142,7 @@ enum { SEVERAL = 60000 };
 
 static int64_t search_cost(uint64_t seed, uint64_t steps_each, Arena *arena) {
     LodgeProblem problem = make_problem(seed, ENOUGH, arena);
-    assert_true(lodge(&problem, steps_each * problem.count, arena));
+    assert_true(lodge(&problem, (LodgeEffort){steps_each * problem.count, 0}, arena));
     check(&problem);
     return cost_of(&problem);
 }
@@ -160,6 +162,106 @@ static void several_starts(void **state) {
     }
     assert_true(sum > 0);
 }
+
+/* ---- sweeps between two points ---- */
+
+/* What one sweep over a problem found, and what sweeps over stretches of it did. */
+typedef struct {
+    LodgeProblem problem; /* its items have the places of `rects` and keep what `kept` says */
+    Sweep *pass;
+    Rect *rects;
+    bool *kept;
+    Chance chance;
+} Stretched;
+
+static void show_answer(Stretched *test, const Rect *rects, const bool *kept) {
+    for (uint32_t i = 0; i < test->problem.count; i++) {
+        test->problem.items[i].rect = rects[i];
+        test->problem.items[i].kept = kept[i];
+    }
+}
+
+static SweepOptions draw_options(Chance *chance) {
+    return (SweepOptions){.width = (uint32_t)chance_between(chance, 1, 40),
+                          .tries = (uint32_t)chance_between(chance, 1, 3),
+                          .scale = 0.7,
+                          .snug = 0.3,
+                          .apart = (double)chance_below(chance, 2) / 2};
+}
+
+static Stretched begin_stretched(uint64_t seed, Arena *arena) {
+    Stretched test = {.problem = make_problem(seed, ENOUGH, arena), .chance = {seed}};
+    uint32_t count = test.problem.count;
+    LodgePrices *prices = NEW(arena, LodgePrices);
+    *prices = lodge_prices(&test.problem, 50, arena);
+    LodgeProblem *problem = NEW(arena, LodgeProblem);
+    *problem = test.problem;
+    test.pass = sweep_begin(problem, prices, arena);
+    test.rects = NEW_ARRAY(arena, Rect, count);
+    test.kept = NEW_ARRAY(arena, bool, count);
+    uint64_t used = 0;
+    assert_true(sweep(test.pass, draw_options(&test.chance), test.rects, test.kept, &used));
+    assert_true(used > 0);
+    return test;
+}
+
+/* Outside of the stretch all is as it was, but for gaps across its end that were cut. */
+static void check_outside(const Stretched *test, uint32_t from, uint32_t end, const Rect *rects,
+                          const bool *kept) {
+    const Lodger *items = test->problem.items;
+    for (uint32_t i = 0; i < test->problem.count; i++) {
+        uint32_t at = items[i].points.items[0].first;
+        if (at >= from && at < end) continue;
+        assert_memory_equal(&rects[i], &test->rects[i], sizeof *rects);
+        bool across = at >= end && items[i].linked && items[i - 1].points.items[0].first < end;
+        if (!across) assert_int_equal(kept[i], test->kept[i]);
+        if (kept[i]) assert_true(test->kept[i]);
+    }
+}
+
+/* Changes a stretch of the answer, and keeps that if it is no dearer. */
+static void change_stretch(Stretched *test, Arena *arena) {
+    uint32_t from = (uint32_t)chance_below(&test->chance, POINTS), count = test->problem.count;
+    uint32_t end = (uint32_t)chance_between(&test->chance, from + 1, POINTS);
+    Rect *rects = RAW_ARRAY(arena, Rect, count);
+    bool *kept = RAW_ARRAY(arena, bool, count);
+    memcpy(rects, test->rects, count * sizeof *rects);
+    memcpy(kept, test->kept, count * sizeof *kept);
+    show_answer(test, rects, kept);
+    int64_t before = cost_of(&test->problem);
+    uint64_t used = 0;
+    if (!sweep_between(test->pass, draw_options(&test->chance), from, end, rects, kept, &used))
+        return;
+    check_outside(test, from, end, rects, kept);
+    show_answer(test, rects, kept);
+    check(&test->problem);
+    if (cost_of(&test->problem) > before) return;
+    memcpy(test->rects, rects, count * sizeof *rects);
+    memcpy(test->kept, kept, count * sizeof *kept);
+}
+
+/* Each change leaves a whole answer, and together they save something: here a twentieth at least.
+ */
+static void stretches(void **state) {
+    (void)state;
+    int64_t before = 0, after = 0;
+    for (uint64_t seed = 0; seed < 12; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        Stretched test = begin_stretched(seed, &arena);
+        show_answer(&test, test.rects, test.kept);
+        check(&test.problem);
+        before += cost_of(&test.problem);
+        for (int k = 0; k < 40; k++)
+            change_stretch(&test, &arena);
+        show_answer(&test, test.rects, test.kept);
+        after += cost_of(&test.problem);
+        arena_free(&arena);
+    }
+    assert_true(after > 0 && after < before - before / 20);
+}
+
+/* ---- cases ---- */
 
 /* Two stays with a gap between; the gap is kept if it can be. */
 static void add_pair(LodgeProblem *problem, uint32_t height, uint32_t first, LiveRange second,
@@ -194,7 +296,7 @@ static void two_stays_at_one_point(void **state) {
         add_pair(&problem, 1, 10 + i, range_of(20 + i, 20 + i, &arena), &arena);
     for (uint32_t i = 0; i < LARGE; i++)
         add_pair(&problem, HIGHEST, 40 + i, range_of(50 + i, 50 + i, &arena), &arena);
-    assert_true(lodge(&problem, (uint64_t)SEVERAL * problem.count, &arena));
+    assert_true(lodge(&problem, (LodgeEffort){(uint64_t)SEVERAL * problem.count, 0}, &arena));
     check(&problem);
     assert_int_equal(cost_of(&problem), 100);
     arena_free(&arena);
@@ -207,7 +309,7 @@ static void ample_room(void **state) {
         Arena arena;
         arena_init(&arena);
         LodgeProblem problem = make_problem(seed, (VALUES + 2) * (HIGHEST + 4), &arena);
-        assert_true(lodge(&problem, STEPS, &arena));
+        assert_true(lodge(&problem, (LodgeEffort){STEPS, 0}, &arena));
         check(&problem);
         assert_int_equal(cost_of(&problem), 0);
         arena_free(&arena);
@@ -226,7 +328,7 @@ static void too_high(void **state) {
                                               .align = 1,
                                               .class = CLASS_FULL,
                                               .value = UINT32_MAX};
-    assert_false(lodge(&problem, STEPS, &arena));
+    assert_false(lodge(&problem, (LodgeEffort){STEPS, 0}, &arena));
     assert_int_equal(problem.items[count].rect.mask, 0);
     problem.count = count;
     check(&problem);
@@ -234,9 +336,9 @@ static void too_high(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_problems),
-                                       cmocka_unit_test(several_starts),
-                                       cmocka_unit_test(two_stays_at_one_point),
-                                       cmocka_unit_test(ample_room), cmocka_unit_test(too_high)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_problems), cmocka_unit_test(several_starts),
+        cmocka_unit_test(stretches),       cmocka_unit_test(two_stays_at_one_point),
+        cmocka_unit_test(ample_room),      cmocka_unit_test(too_high)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
