@@ -103,7 +103,8 @@ bool colour_to_fixpoint(Job *job) {
         if (placed && turn_optimizations_off(job))
             placed = false;
         else if (!placed)
-            more = spill_more(job, &round) && clock_now() - job->started <= job->options->time_limit;
+            more =
+                spill_more(job, &round) && clock_now() - job->started <= job->options->time_limit;
         job->result.report.seconds.spill += clock_now() - coloured;
         arena_free(&memory);
     }
