@@ -317,6 +317,22 @@ static bool check_outputs(const CommandLine *line) {
     return true;
 }
 
+/* A result may take the place of what it was made from; a report on it may not. */
+static bool check_reports(const CommandLine *line) {
+    const struct {
+        const char *option, *path;
+    } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL},
+                   {"svg", line->svg}};
+    const char *read[] = {line->file_count > 0 ? line->files[0] : NULL, line->previous};
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 2; j++)
+            if (reports[i].path && read[j] && strcmp(read[j], "-") != 0 &&
+                output_same(reports[i].path, read[j]))
+                return complain("option '--%s' cannot write to '%s', which is read",
+                                reports[i].option, reports[i].path);
+    return true;
+}
+
 static bool check_files(const CommandLine *line) {
     if (line->mode == MODE_CHECK && line->file_count < 1)
         return complain("option '--check' needs a placed file");
@@ -341,7 +357,7 @@ static bool take_files(CommandLine *line, int count, char **files) {
 
 static bool check_combinations(const CommandLine *line, const bool given[ROW_COUNT]) {
     return check_modes(line, given) && check_files(line) &&
-           (line->mode != MODE_ALLOCATE || (check_emit(line) && check_outputs(line)));
+           (line->mode != MODE_ALLOCATE || (check_emit(line) && check_outputs(line) && check_reports(line)));
 }
 
 static bool mode_is_at_once(Mode mode) {

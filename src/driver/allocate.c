@@ -200,12 +200,12 @@ static Job make_job(const Func *func, const Target *target, const Options *optio
 
 /* ---- attempts ---- */
 
-/* Functions above this size are not tried at several efforts, unless much effort is asked for: all
- * together should take no longer than a person waits. */
-enum { MANY_INSTRUCTIONS = 2000, MUCH_EFFORT = 3 };
+/* Functions above these sizes are not tried by the rounds alone, or not at several efforts, unless
+ * much effort is asked for: all together should take no longer than a person waits. */
+enum { MANY_INSTRUCTIONS = 2000, TOO_MANY_INSTRUCTIONS = 6000, MUCH_EFFORT = 3 };
 
-static bool is_tried_again(const Job *job, const Options *options) {
-    return job->func->ninsts <= MANY_INSTRUCTIONS || options->effort >= MUCH_EFFORT;
+static bool is_tried_again(const Job *job, const Options *options, uint32_t most) {
+    return job->func->ninsts <= most || options->effort >= MUCH_EFFORT;
 }
 
 /* Whether less effort may have done better: only where something was spilled or went wrong. */
@@ -276,13 +276,14 @@ static void try_rounds_alone(Job *best, Options options) {
 /* Attempts with less effort, the best of which counts: so more effort is never worse. */
 static void try_less_effort(Job *best, Options options) {
     enum { FIRST = 2 };
+    bool alone = is_tried_again(best, &options, MANY_INSTRUCTIONS);
     int effort = options.effort - 1 < FIRST ? options.effort - 1 : FIRST;
     for (; effort > 0; effort--) {
         options.effort = effort;
         attempt(best, options);
         try_flat(best, options);
     }
-    try_rounds_alone(best, options);
+    if (alone) try_rounds_alone(best, options);
 }
 
 /* Effort 9: ever longer searches until nothing is spilled or time is short. They end early enough
@@ -313,10 +314,13 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
         first.time_limit = INFINITY;
     }
     double started = clock_now();
+    /* What is cut short by a deadline is out of time, so that no result depends on the clock. */
+    if (isfinite(first.time_limit)) first.deadline = started + first.time_limit;
     Job job = make_job(func, target, &first, started, arena, &own);
     try_flat(&job, first);
     if (options->effort == ANYTIME) try_more_effort(&job, *options);
-    if (options->effort > 0 && is_tried_again(&job, options)) try_less_effort(&job, first);
+    if (options->effort > 0 && is_tried_again(&job, options, TOO_MANY_INSTRUCTIONS))
+        try_less_effort(&job, first);
     if (job.result.status == ALLOCATED && out_of_time(&job))
         job.result.status = tell_out_of_time(&job);
     if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))

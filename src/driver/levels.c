@@ -100,11 +100,13 @@ static void reside_with(Levels *levels, uint32_t percent) {
            reside_options(levels, percent));
 }
 
-static LodgeEffort lodging_effort(const Levels *levels) {
+/* Of the search for places and kept gaps. In straight code it goes so far that one start is enough:
+ * that from a choice which leaves some room; before it only what can be had at once. */
+static LodgeEffort lodging_effort(const Levels *levels, bool at_once) {
     static const uint64_t STEPS[] = {0, 5000000, 25000000, 200000000};
     enum { LAST = sizeof STEPS / sizeof *STEPS - 1 };
-    int effort = levels->options->effort;
-    return (LodgeEffort){STEPS[effort < LAST ? effort : LAST], levels->options->deadline};
+    int effort = levels->options->effort < LAST ? levels->options->effort : LAST;
+    return (LodgeEffort){at_once ? 0 : STEPS[effort], levels->options->deadline};
 }
 
 /* The function as the plan has it now, with places known by what they belong to. */
@@ -130,13 +132,13 @@ static bool colour_copies(Levels *levels, Attempt *best) {
 
 /* Decides anew on kept gaps, together with places. True if everything has a place and costs hardly
  * more than the choice alone. */
-static bool lodge_copies(Levels *levels, uint32_t percent, Attempt *best) {
+static bool lodge_copies(Levels *levels, uint32_t percent, bool at_once, Attempt *best) {
     enum { HARDLY = 50 /* one part in so many */ };
     double before = (double)sum_dmas(levels->plan->func, levels->target).cycles;
     double chosen = (double)sum_dmas(levels->current->func, levels->target).cycles;
-    Carry places =
-        find_lodging(levels->plan, levels->sources, levels->relief, levels->current, levels->round,
-                     reside_options(levels, percent), lodging_effort(levels), levels->memory);
+    Carry places = find_lodging(levels->plan, levels->sources, levels->relief, levels->current,
+                                levels->round, reside_options(levels, percent),
+                                lodging_effort(levels, at_once), levels->memory);
     rewrite_with(levels, &places);
     judge_attempt(levels, best);
     return levels->round->placed && attempt_cost(levels) <= chosen + (chosen - before) / HARDLY;
@@ -148,45 +150,39 @@ static bool has_nests(const Func *func) {
     return false;
 }
 
-enum { MOST_COLOURED = 4000, MOST_LODGED = 60000 /* instructions */ };
-
-static bool is_straight(const Levels *levels) {
-    return levels->plan->func->nloops == 0;
-}
-
-/* Where to begin. Large functions are not coloured, as of so many nodes that places too few; the
- * largest are, once and with much left free, as lodging takes longer. */
-static uint32_t first_percent(const Levels *levels, uint32_t percents) {
-    uint32_t ninsts = levels->plan->func->ninsts;
-    if (ninsts > MOST_LODGED) return percents - 1;
-    return is_straight(levels) && ninsts > MOST_COLOURED && percents > 1 ? 1 : 0;
-}
-
-/* Whether places and kept gaps are searched together from what a percent has left. In straight code
- * the search goes so far that one start is enough: the one with some room left. */
-static bool is_lodged(const Levels *levels, uint32_t i, uint32_t percents) {
-    /* Lodging moves a tensor whenever no value is in it: that is splitting. */
-    if (levels->plan->func->ninsts > MOST_LODGED || !levels->options->split) return false;
-    return is_straight(levels) ? i == (percents > 1 ? 1 : 0) : i < LODGED;
+/* True if so many gaps are cut that what is kept fills the room: it finds no place at once. */
+static bool cuts_many(const Plan *plan) {
+    enum { PART = 32 };
+    uint32_t count = plan->first[plan->func->ntensors], cut = 0;
+    for (uint32_t a = 0; a < count; a++)
+        cut += plan->accesses[a].cut;
+    return cut > count / PART;
 }
 
 /* Tries the percents; the best attempt is restored, its function rewritten and its places carried.
- */
+ * Large functions are not coloured, as of so many nodes that places too few; the largest are, once
+ * and with much left free, as lodging takes longer. */
 static void try_percents(Levels *levels) {
-    Attempt best = {.cost = INFINITY};
-    bool large = levels->plan->func->ninsts > MOST_LODGED;
+    enum { MOST_COLOURED = 4000, MOST_LODGED = 60000 /* instructions */ };
+    const Func *func = levels->plan->func;
+    bool large = func->ninsts > MOST_LODGED, straight = func->nloops == 0;
+    /* Lodging moves a tensor whenever no value is in it: that is splitting. */
+    bool lodging = !large && levels->options->split;
     uint32_t percents = levels->options->effort < 2 && !large ? 1 : PERCENTS;
+    Attempt best = {.cost = INFINITY};
     bool done = false;
-    for (uint32_t i = first_percent(levels, percents); i < percents && !done; i++) {
+    for (uint32_t i = large ? percents - 1 : 0; i < percents && !done; i++) {
         if (i >= LODGED && best.placed) break;
         reside_with(levels, PERCENT[i]);
+        bool at_once = straight && i == 0 && percents > 1; /* places, or nothing */
+        if (at_once && func->ninsts > MOST_COLOURED && cuts_many(levels->plan)) continue;
         rewrite_round(levels);
-        bool lodged = is_lodged(levels, i, percents);
-        bool few = !lodged || levels->round->nodes.count <= MOST_COLOURED;
-        /* Where some room was left, the search finds better than what fits at once. */
-        bool later = i > 0 && (best.placed || (lodged && is_straight(levels)));
+        bool lodged = lodging && i < LODGED;
+        bool few = !lodging || levels->round->nodes.count <= MOST_COLOURED;
+        /* What has some room left fits soon, but the search finds better. */
+        bool later = i > 0 && (best.placed || (lodged && straight));
         if (few && !later) done = colour_copies(levels, &best);
-        if (lodged && !done) done = lodge_copies(levels, PERCENT[i], &best);
+        if (lodged && !done) done = lodge_copies(levels, PERCENT[i], at_once, &best);
     }
     levels->hopeful = has_nests(levels->plan->func);
     if (levels->hopeful) {

@@ -114,14 +114,20 @@ static double draw_falling(Lodge *lodge) {
     return sum * 0.7;
 }
 
+static bool is_late(LodgeEffort effort) {
+    return effort.deadline > 0 && clock_now() > effort.deadline;
+}
+
 /* Trials, at first also such as make things worse, less and less. */
-static void search(Lodge *lodge, uint64_t steps) {
+static void search(Lodge *lodge, LodgeEffort effort) {
+    enum { TRIALS_BETWEEN_LOOKS = 64 };
     /* Where no sweep went before, it stays closer to the start. */
     static const double HEAT[] = {0.1, 0.4}, NOISE[] = {0.2, 0.6};
-    double heat = HEAT[lodge->by_size] * mean_load(lodge) / (double)(steps + 1);
+    double heat = HEAT[lodge->by_size] * mean_load(lodge) / (double)(effort.steps + 1);
     lodge->noise = NOISE[lodge->by_size];
-    lodge->steps = steps;
-    while (lodge->ncut > 0 && lodge->steps > 0) {
+    lodge->steps = effort.steps;
+    for (uint32_t k = 1; lodge->ncut > 0 && lodge->steps > 0; k++) {
+        if (k % TRIALS_BETWEEN_LOOKS == 0 && is_late(effort)) return;
         shift(lodge);
         trial(lodge, heat * (double)lodge->steps * draw_falling(lodge));
     }
@@ -149,8 +155,8 @@ static bool is_small(const Lodge *lodge, uint64_t steps) {
     return LOOKS * NARROW * TRIES * crowd * lodge->count < (double)(steps / PART);
 }
 
-static SweepOptions draw_options(Lodge *lodge, uint32_t width) {
-    SweepOptions options = {.width = width, .tries = TRIES};
+static SweepOptions draw_options(Lodge *lodge, uint32_t width, double deadline) {
+    SweepOptions options = {.width = width, .tries = TRIES, .deadline = deadline};
     options.scale = 0.5 + 0.5 * lodge_draw_unit(lodge);
     options.snug = 0.7 * lodge_draw_unit(lodge);
     options.broken = lodge_draw_unit(lodge);
@@ -159,33 +165,32 @@ static SweepOptions draw_options(Lodge *lodge, uint32_t width) {
 }
 
 /* A sweep from end to end; keeps what is better. Returns the steps it took. */
-static uint64_t sweep_all(Lodge *lodge, Sweep *pass, uint32_t width, Answer *best, Answer *spare) {
+static uint64_t sweep_all(Lodge *lodge, Sweep *pass, uint32_t width, double deadline, Answer *best,
+                          Answer *spare) {
     uint64_t used = 0;
-    SweepOptions options = draw_options(lodge, width);
+    SweepOptions options = draw_options(lodge, width, deadline);
     if (!sweep(pass, options, spare->rects, spare->kept, &used)) return used;
     go_to_answer(lodge, spare);
     if (lodge->cost < best->cost) save_answer(lodge, best);
     return used;
 }
 
-static bool is_late(LodgeEffort effort) {
-    return effort.deadline > 0 && clock_now() > effort.deadline;
-}
-
 /* Sweeps, the first of which tells how wide the others can be. Returns the steps that are left. */
 static uint64_t make_starts(Lodge *lodge, Sweep *pass, LodgeEffort effort, Answer *best,
                             Answer *spare) {
     enum { PART = 2, WIDE = 2 };
-    uint64_t used = sweep_all(lodge, pass, NARROW, best, spare);
+    uint64_t used = sweep_all(lodge, pass, NARROW, effort.deadline, best, spare);
     double width = (double)(effort.steps / PART / WIDE) / (double)used * NARROW;
     for (int k = 0; k < WIDE && width > NARROW && !is_late(effort); k++)
-        used += sweep_all(lodge, pass, width < WIDEST ? (uint32_t)width : WIDEST, best, spare);
+        used += sweep_all(lodge, pass, width < WIDEST ? (uint32_t)width : WIDEST, effort.deadline,
+                          best, spare);
     return used < effort.steps ? effort.steps - used : 0;
 }
 
+enum { JOIN_STEPS = 1000000 };
+
 /* Joins the cut gaps that have a point in [from, end). */
 static void join_between(Lodge *lodge, uint32_t from, uint32_t end) {
-    enum { MOST_STEPS = 1000000 };
     uint32_t *gaps = RAW_ARRAY(&lodge->scratch, uint32_t, lodge->ncut);
     size_t count = 0;
     for (uint32_t i = 0; i < lodge->ncut; i++) {
@@ -193,7 +198,7 @@ static void join_between(Lodge *lodge, uint32_t from, uint32_t end) {
         if (item->points.items[0].first >= from && item[-1].points.items[0].first < end)
             gaps[count++] = lodge->cut_list[i];
     }
-    lodge->steps = MOST_STEPS;
+    lodge->steps = JOIN_STEPS;
     join_by_worth(lodge, gaps, count);
 }
 
@@ -207,12 +212,13 @@ static void renew(Lodge *lodge, Sweep *pass, LodgeEffort effort, Answer *best, A
         uint32_t at = lodge_draw(lodge, npoints + length);
         uint32_t from = at > length ? at - length : 0, end = at < npoints ? at : npoints;
         if (end == from) continue;
-        SweepOptions options = draw_options(lodge, WIDTH);
+        SweepOptions options = draw_options(lodge, WIDTH, effort.deadline);
         copy_answer(lodge, spare, best);
         if (!sweep_between(pass, options, from, end, spare->rects, spare->kept, &used)) continue;
         go_to_answer(lodge, spare);
         join_between(lodge, from, end);
         if (lodge->cost <= best->cost) save_answer(lodge, best);
+        used += JOIN_STEPS - lodge->steps;
     }
 }
 
@@ -243,24 +249,73 @@ static bool search_all(Lodge *lodge, bool placed, LodgeEffort effort) {
         lodge->tall = half_height(lodge);
     }
     if (best.cost == INT64_MAX) return false;
-    search(lodge, effort.steps);
+    search(lodge, effort);
     if (lodge->cost < best.cost) save_answer(lodge, &best);
     if (pass && !lodge->has_holes) renew(lodge, pass, sweeps, &best, &spare);
     go_to_answer(lodge, &best);
     return true;
 }
 
+/* ---- units ---- */
+
+static uint32_t common_divisor(uint32_t a, uint32_t b) {
+    while (b > 0) {
+        uint32_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
+/* The granules that all heights, fixed places and alignments are multiples of, or alignments
+ * divisors: no other place than a multiple of it is of use. */
+static uint32_t find_unit(const LodgeProblem *problem) {
+    uint32_t unit = 0, before;
+    for (uint32_t i = 0; i < problem->count; i++) {
+        const Lodger *item = &problem->items[i];
+        unit = common_divisor(unit, item->height);
+        if (item->fixed) unit = common_divisor(unit, item->rect.low);
+    }
+    do {
+        before = unit;
+        for (uint32_t i = 0; i < problem->count; i++) {
+            uint32_t align = problem->items[i].align;
+            if (unit % align > 0) unit = common_divisor(unit, align);
+        }
+    } while (unit < before);
+    return unit;
+}
+
+/* The same problem, a unit for a granule. */
+static LodgeProblem in_units(const LodgeProblem *problem, uint32_t unit, Arena *memory) {
+    LodgeProblem result = *problem;
+    result.items = RAW_ARRAY(memory, Lodger, problem->count);
+    result.size /= unit;
+    for (uint32_t i = 0; i < problem->count; i++) {
+        Lodger item = problem->items[i];
+        item.height /= unit;
+        item.align = item.align > unit ? item.align / unit : 1;
+        item.rect.low /= unit;
+        item.rect.high /= unit;
+        result.items[i] = item;
+    }
+    return result;
+}
+
 /* ---- the whole ---- */
 
 bool lodge(LodgeProblem *problem, LodgeEffort effort, Arena *scratch) {
+    uint32_t unit = problem->count > 0 ? find_unit(problem) : 1;
+    LodgeProblem scaled = in_units(problem, unit, scratch);
     Lodge pass;
-    lodge_begin(&pass, problem, scratch);
+    lodge_begin(&pass, &scaled, scratch);
     int64_t least = problem->full ? pass.cost : 0;
     bool placed = make_start(&pass);
     if (effort.steps > 0 && (!placed || pass.cost > least))
         placed = search_all(&pass, placed, effort);
     for (uint32_t i = 0; i < problem->count; i++) {
-        problem->items[i].rect = pass.rects[i];
+        Rect rect = pass.rects[i];
+        problem->items[i].rect = (Rect){rect.low * unit, rect.high * unit, rect.mask};
         problem->items[i].kept = pass.kept[i];
     }
     arena_free(&pass.scratch);

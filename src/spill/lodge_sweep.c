@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "spill/sweep_state.h"
+#include "support/clock.h"
 
 /* ---- one point ---- */
 
@@ -106,6 +107,7 @@ static void go_through(Sweep *pass) {
         for (end = i; end < last && pass->starts[end].key >> 32 == pass->point;)
             end++;
         pass_point(pass, i, end, &scratch);
+        if (pass->options.deadline > 0 && clock_now() > pass->options.deadline) pass->nnow = 0;
     }
     arena_free(&scratch);
 }

@@ -316,6 +316,34 @@ static void ample_room(void **state) {
     }
 }
 
+/* Heights that share a factor are placed as without it, at the same cost. */
+static void units(void **state) {
+    (void)state;
+    enum { FACTOR = 24, DIVISOR = 8 };
+    for (uint64_t seed = 0; seed < 6; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        LodgeProblem small = make_problem(seed, ENOUGH, &arena), large;
+        large = make_problem(seed, ENOUGH * FACTOR + FACTOR - 1, &arena);
+        for (uint32_t i = 0; i < large.count; i++) {
+            Lodger *item = &large.items[i];
+            *item = small.items[i];
+            item->height *= FACTOR;
+            item->align = item->align > 1 ? item->align * FACTOR : DIVISOR;
+            item->rect.low *= FACTOR;
+            item->rect.high *= FACTOR;
+        }
+        LodgeEffort effort = {STEPS, 0};
+        assert_true(lodge(&small, effort, &arena) && lodge(&large, effort, &arena));
+        check(&large);
+        for (uint32_t i = 0; i < small.count; i++) {
+            assert_int_equal(large.items[i].rect.low, FACTOR * small.items[i].rect.low);
+            assert_int_equal(large.items[i].kept, small.items[i].kept);
+        }
+        arena_free(&arena);
+    }
+}
+
 /* A stay that is higher than the axis has no place; the others do. */
 static void too_high(void **state) {
     (void)state;
@@ -339,6 +367,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_problems), cmocka_unit_test(several_starts),
         cmocka_unit_test(stretches),       cmocka_unit_test(two_stays_at_one_point),
-        cmocka_unit_test(ample_room),      cmocka_unit_test(too_high)};
+        cmocka_unit_test(ample_room),      cmocka_unit_test(units),
+        cmocka_unit_test(too_high)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

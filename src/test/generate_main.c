@@ -13,6 +13,7 @@ typedef enum {
     KEY_N,
     KEY_LIVE,
     KEY_PERCENT,
+    KEY_EVEN,
     KEY_ROUNDS,
     KEY_ROOM,
     KEY_DIRTY,
@@ -43,6 +44,7 @@ static const struct {
     [KEY_N] = {"n", 1000, "instructions, tensors, uses or loops"},
     [KEY_LIVE] = {"live", 100, "straight: values live at once"},
     [KEY_PERCENT] = {"percent", 100, "straight: room as a share of the peak demand"},
+    [KEY_EVEN] = {"even", 0, "straight: 1 puts all tensors into 128 partitions"},
     [KEY_ROUNDS] = {"rounds", 10, "cyclic: how often all are read"},
     [KEY_ROOM] = {"room", 0,
                   "tensors that fit at once (0: cyclic 12, others 100); random: 1 ample, "
@@ -78,8 +80,10 @@ static Module *make_random(Arena *arena, const Settings *settings) {
 }
 
 static Module *make_straight(Arena *arena, const Settings *settings) {
-    return straight_code(arena, number(settings, KEY_N), number(settings, KEY_LIVE),
-                         number(settings, KEY_PERCENT), settings->values[KEY_SEED]);
+    bool even = number(settings, KEY_EVEN) != 0;
+    return (even ? even_straight_code
+                 : straight_code)(arena, number(settings, KEY_N), number(settings, KEY_LIVE),
+                                  number(settings, KEY_PERCENT), settings->values[KEY_SEED]);
 }
 
 static Module *make_cyclic(Arena *arena, const Settings *settings) {

@@ -58,10 +58,11 @@ static Reads sort_reads(Arena *arena, const uint32_t *readers, uint32_t count) {
 }
 
 /* The inputs X0 to X7; every value has the form of one of them. */
-static void declare(Builder *builder, uint32_t *forms, uint32_t count, Chance *chance) {
+static void declare(Builder *builder, uint32_t *forms, uint32_t count, bool even, Chance *chance) {
     static const int64_t PARTITIONS_OF[FORMS] = {128, 128, 128, 128, 128, 64, 64, 32};
     for (uint32_t form = 0; form < FORMS; form++) {
-        Tensor tensor = make_tensor(builder->arena, "X", form, SPACE_DRAM, PARTITIONS_OF[form],
+        int64_t partitions = even ? PARTITIONS : PARTITIONS_OF[form];
+        Tensor tensor = make_tensor(builder->arena, "X", form, SPACE_DRAM, partitions,
                                     chance_between(chance, 8, 256) * GRANULE);
         tensor.input = true;
         build_tensor(builder, tensor);
@@ -106,8 +107,8 @@ static Need find_need(const Func *func, const uint32_t *readers, uint32_t count,
     return need;
 }
 
-Module *straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t percent,
-                      uint64_t seed) {
+static Module *make_code(Arena *arena, uint32_t count, uint32_t live, uint32_t percent, bool even,
+                         uint64_t seed) {
     Chance chance = {seed};
     if (count < 2) count = 2;
     if (live < 1) live = 1;
@@ -115,7 +116,7 @@ Module *straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t perc
     Reads reads = sort_reads(arena, readers, count);
     Builder builder = make_begin(arena, "straight");
     uint32_t *forms = NEW_ARRAY(arena, uint32_t, count);
-    declare(&builder, forms, count, &chance);
+    declare(&builder, forms, count, even, &chance);
     for (uint32_t i = 0; i < count; i++) {
         uint32_t first = reads.first[i], end = reads.first[i + 1];
         if (first == end) {
@@ -132,6 +133,16 @@ Module *straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t perc
     Need need = find_need(&builder.func, readers, count, arena);
     int64_t usable = need.peak * percent / 100 + (percent >= 100 ? need.peak / 8 : 0);
     return make_module(&builder, usable > need.operands ? usable : need.operands);
+}
+
+Module *straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t percent,
+                      uint64_t seed) {
+    return make_code(arena, count, live, percent, false, seed);
+}
+
+Module *even_straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t percent,
+                           uint64_t seed) {
+    return make_code(arena, count, live, percent, true, seed);
 }
 
 /* ---- regular code ---- */

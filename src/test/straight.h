@@ -13,6 +13,10 @@
  * holds the operands of any one instruction. O(count). */
 Module *straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t percent, uint64_t seed);
 
+/* The same with all tensors in 128 partitions. */
+Module *even_straight_code(Arena *arena, uint32_t count, uint32_t live, uint32_t percent,
+                           uint64_t seed);
+
 /* `count` equal tensors, read in order again and again, `rounds` times; room for `room`. They are
  * loaded, or made on chip where `dirty`. */
 Module *cyclic_stream(Arena *arena, uint32_t count, uint32_t rounds, uint32_t room, bool dirty);
