@@ -321,8 +321,7 @@ static bool check_outputs(const CommandLine *line) {
 static bool check_reports(const CommandLine *line) {
     const struct {
         const char *option, *path;
-    } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL},
-                   {"svg", line->svg}};
+    } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL}, {"svg", line->svg}};
     const char *read[] = {line->file_count > 0 ? line->files[0] : NULL, line->previous};
     for (int i = 0; i < 2; i++)
         for (int j = 0; j < 2; j++)
@@ -357,7 +356,8 @@ static bool take_files(CommandLine *line, int count, char **files) {
 
 static bool check_combinations(const CommandLine *line, const bool given[ROW_COUNT]) {
     return check_modes(line, given) && check_files(line) &&
-           (line->mode != MODE_ALLOCATE || (check_emit(line) && check_outputs(line) && check_reports(line)));
+           (line->mode != MODE_ALLOCATE ||
+            (check_emit(line) && check_outputs(line) && check_reports(line)));
 }
 
 static bool mode_is_at_once(Mode mode) {
