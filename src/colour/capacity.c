@@ -22,7 +22,8 @@ int64_t impact_of_all(const Axis *axis, const Node *n, const Node *m) {
     if (!m->fixed) return m->blocks * impact(axis, n, m);
     int64_t sum = 0;
     for (uint32_t b = 0; b < m->blocks; b++)
-        sum += bands_met(n, m->rects[b].mask) * offsets_met(n, m->rects[b].high - m->rects[b].low);
+        sum += bands_met(n, m->rects[b].mask) *
+               offsets_met(shape_of(n), m->rects[b].high - m->rects[b].low);
     return sum;
 }
 

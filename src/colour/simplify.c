@@ -19,6 +19,7 @@ typedef struct {
     const Graph *graph;
     const Axis *axis;
     int metric;
+    Shape *shapes;     /* [nodes] */
     uint8_t *states;   /* [nodes] State */
     int64_t *caps;     /* [nodes] places left whatever the neighbours do */
     int64_t *reliefs;  /* [nodes] what removing it gives back to neighbours still there */
@@ -88,15 +89,15 @@ static void make_safe(Simplify *pass, uint32_t n) {
 
 /* Takes n out: its neighbours get back what it could spoil of theirs. */
 static void remove_node(Simplify *pass, uint32_t n) {
-    const Node *node = &pass->nodes->items[n];
+    Shape node = pass->shapes[n];
     pass->states[n] = REMOVED;
     pass->stack.items[pass->stack.count++] = n;
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
         /* Those that are out already change too: nobody looks, and a branch costs more. */
-        const Node *other = &pass->nodes->items[m];
-        pass->caps[m] += node->blocks * impact(pass->axis, other, node);
-        pass->reliefs[m] -= other->blocks * impact(pass->axis, node, other);
+        Shape other = pass->shapes[m];
+        pass->caps[m] += node.blocks * shape_impact(pass->axis, other, node);
+        pass->reliefs[m] -= other.blocks * shape_impact(pass->axis, node, other);
         pass->degrees[m]--;
         if (pass->caps[m] > 0 && pass->states[m] > SAFE && pass->states[m] < REMOVED)
             make_safe(pass, m);
@@ -136,6 +137,7 @@ static void weigh(Simplify *pass, uint32_t n) {
 
 static void classify(Simplify *pass) {
     for (uint32_t n = 0; n < pass->nodes->count; n++) {
+        pass->shapes[n] = shape_of(&pass->nodes->items[n]);
         if (pass->nodes->items[n].fixed) {
             pass->states[n] = PLACED;
             continue;
@@ -168,6 +170,7 @@ NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int
                      .graph = graph,
                      .axis = axis,
                      .metric = metric,
+                     .shapes = RAW_ARRAY(&scratch, Shape, nodes->count),
                      .states = NEW_ARRAY(&scratch, uint8_t, nodes->count),
                      .caps = NEW_ARRAY(&scratch, int64_t, nodes->count),
                      .reliefs = NEW_ARRAY(&scratch, int64_t, nodes->count),
