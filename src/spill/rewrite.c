@@ -223,7 +223,9 @@ static void flow_read(Flow *flow, const Inst *inst, const Operand *operand) {
 static bool fills_extent(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
     const Func *func = flow->rewriter->from;
     const Segment *segment = flow->segment;
-    if (!operand->blocks || operand->blocks->kind != BLOCKS_ONE) return false;
+    /* In a loose window the extent is more than what the index names: it may stray. */
+    if (segment->window.loose || !operand->blocks || operand->blocks->kind != BLOCKS_ONE)
+        return false;
     Affine index = operand->blocks->low;
     int64_t product = 1;
     uint32_t outermost = NO_LOOP;
