@@ -78,6 +78,10 @@ static Range guarded_range(const Func *func, Affine index, const Condition *cond
             high = func->loops[term.loop].high - 1;
             for (uint32_t c = 0; condition && c < condition->count; c++)
                 narrow(&condition->compares[c], &low, &high, term.loop, arena);
+            if (low > high) { /* it never holds: any range will do that is within the loop's */
+                low = func->loops[term.loop].low;
+                high = func->loops[term.loop].high - 1;
+            }
         }
         int64_t a = saturating_mul(term.coefficient, low);
         int64_t b = saturating_mul(term.coefficient, high);
