@@ -223,9 +223,9 @@ bool pack_partial(PackProblem *problem, PackOptions options, Arena *scratch, boo
 enum { STEPS_BETWEEN_LOOKS = 4000000 };
 
 bool pack_is_late(Effort *effort) {
-    if (effort->deadline <= 0 || effort->used - effort->looked < STEPS_BETWEEN_LOOKS) return false;
+    if (effort->used - effort->looked < STEPS_BETWEEN_LOOKS) return false;
     effort->looked = effort->used;
-    if (clock_now() < effort->deadline) return false;
+    if (!clock_is_past(effort->deadline)) return false;
     effort->limit = effort->used;
     return true;
 }

@@ -106,7 +106,7 @@ static uint64_t length_of(const PackItem *item) {
 }
 
 static uint32_t columns_of(const PackItem *item) {
-    return (uint32_t)__builtin_popcount(class_bands(item->class).masks[0]);
+    return (uint32_t)class_quadrants(item->class);
 }
 
 /* Sizes come first; large keys go first. */

@@ -28,11 +28,6 @@ static inline uint64_t effort_random(Effort *effort) {
     return z ^ (z >> 31);
 }
 
-/* `y` rounded up to a multiple of `align`; 64 bits, so that it cannot wrap. */
-static inline uint64_t align_up(uint64_t y, uint32_t align) {
-    return (y + align - 1) / align * align;
-}
-
 /* The sequence of Luby, Sinclair and Zuckerman: 1 1 2 1 1 2 4 ..., from index 1. */
 static inline uint64_t pack_luby(uint64_t index) {
     for (;;) {

@@ -193,8 +193,8 @@ static bool in_pool(Pool pool, uint8_t free) {
     return pool.spare == 0 || (free & pool.spare) != pool.spare;
 }
 
-static uint32_t align_up(uint64_t offset, uint32_t align) {
-    uint64_t aligned = (offset + align - 1) / align * align;
+static uint32_t align_offset(uint64_t offset, uint32_t align) {
+    uint64_t aligned = align_up(offset, align);
     return aligned > UINT32_MAX ? UINT32_MAX : (uint32_t)aligned;
 }
 
@@ -208,7 +208,7 @@ static bool search_bottom_up(const Select *pass, Pool pool, const Node *node, Wi
             i++;
         uint32_t high = pass->segments[i].high;
         if (high > window.high) high = window.high;
-        uint32_t offset = align_up(low > window.low ? low : window.low, node->align);
+        uint32_t offset = align_offset(low > window.low ? low : window.low, node->align);
         if ((uint64_t)offset + node->height <= high) {
             *rect = (Rect){offset, offset + node->height, pool.band};
             return true;
@@ -318,12 +318,12 @@ static bool fill_lowest(Select *pass, uint32_t n, Rect *rects) {
     find_segments(pass, node->class);
     for (uint32_t i = 0; i < pass->nsegments && placed < node->blocks; i++) {
         if (!in_pool(all, pass->segments[i].free)) continue;
-        uint32_t offset = align_up(pass->segments[i].low, node->align);
+        uint32_t offset = align_offset(pass->segments[i].low, node->align);
         while (i + 1 < pass->nsegments && in_pool(all, pass->segments[i + 1].free))
             i++;
         while (placed < node->blocks && (uint64_t)offset + node->height <= pass->segments[i].high) {
             rects[placed++] = (Rect){offset, offset + node->height, band};
-            offset = align_up((uint64_t)offset + node->height, node->align);
+            offset = align_offset((uint64_t)offset + node->height, node->align);
         }
     }
     return placed == node->blocks;

@@ -394,8 +394,7 @@ static void say_copies(Explain *pass, uint32_t t) {
     SAY(pass, ".\n");
 }
 
-static void say_dmas(Explain *pass, uint32_t t) {
-    DmaSum sum = find_dmas(pass, t);
+static void say_dmas(Explain *pass, uint32_t t, DmaSum sum) {
     SAY(pass, "  That takes %u save%s and %u reload%s, %" PRId64 " cycles in all, into ", sum.saves,
         sum.saves == 1 ? "" : "s", sum.reloads, sum.reloads == 1 ? "" : "s", sum.cycles);
     say_copies(pass, t);
@@ -410,7 +409,7 @@ static uint32_t find_in_result(const Explain *pass, uint32_t t) {
     return UINT32_MAX;
 }
 
-static void say_spilled(Explain *pass, uint32_t t, LiveRange range) {
+static void say_spilled(Explain *pass, uint32_t t, LiveRange range, DmaSum dmas) {
     say_cost(pass, pass->nodes.of[t]);
     uint32_t peak = find_peak(pass, t, range, true);
     bool away = peak != UINT32_MAX;
@@ -422,7 +421,7 @@ static void say_spilled(Explain *pass, uint32_t t, LiveRange range) {
         SAY(pass, "  That fits, but no placement of everything was found.\n");
     if (away) say_takers(pass, pass->moved_to[peak]);
     say_gaps(pass, t);
-    say_dmas(pass, t);
+    say_dmas(pass, t, dmas);
 }
 
 static void explain_tensor(Explain *pass, uint32_t t) {
@@ -448,7 +447,7 @@ static void explain_tensor(Explain *pass, uint32_t t) {
     say_stretches(pass, range);
     SAY(pass, ".\n");
     if (spilled) {
-        say_spilled(pass, t, range);
+        say_spilled(pass, t, range, dmas);
         return;
     }
     if (cut) {

@@ -140,7 +140,7 @@ static void find_old(Keep *keep) {
 
 static bool same_rects(const Rect *a, const Rect *b, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
-        if (a[i].low != b[i].low || a[i].mask != b[i].mask) return false;
+        if (!rects_same(a[i], b[i])) return false;
     return true;
 }
 

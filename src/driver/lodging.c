@@ -91,10 +91,6 @@ static void gather_items(Lodging *pass, const bool *candidate) {
 
 /* ---- carrying it out ---- */
 
-static bool same_place(Rect a, Rect b) {
-    return a.low == b.low && a.mask == b.mask;
-}
-
 /* Sets the gaps of the tensor whose stretches begin at `from`; returns where the next one's do.
  * Where a value ends, the next may stand elsewhere: that cut is free. */
 static uint32_t cut_tensor(Lodging *pass, uint32_t from) {
@@ -106,7 +102,7 @@ static uint32_t cut_tensor(Lodging *pass, uint32_t from) {
     plan_note_spilled(plan, tensor);
     bool moved = false;
     for (uint32_t i = from + 1; i < end; i++)
-        moved |= !same_place(pass->items[i].rect, pass->items[i - 1].rect);
+        moved |= !rects_same(pass->items[i].rect, pass->items[i - 1].rect);
     for (uint32_t i = from + 1; i < end; i++)
         if (!list[i].linked && (moved || plan->spilled[tensor]))
             plan_cut_gap(plan, tensor, list[i].first, false);

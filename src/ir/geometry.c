@@ -21,6 +21,10 @@ Bands class_bands(ShapeClass class) {
     return CLASS_BANDS[class];
 }
 
+int class_quadrants(ShapeClass class) {
+    return __builtin_popcount(CLASS_BANDS[class].masks[0]);
+}
+
 uint8_t band_mask(int64_t start, int64_t partitions) {
     int quadrant = (int)(start / QUADRANT_PARTITIONS);
     if (partitions <= QUADRANT_PARTITIONS) return (uint8_t)(1 << quadrant);

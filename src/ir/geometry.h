@@ -34,6 +34,16 @@ static inline bool rects_meet(Rect a, Rect b) {
     return (a.mask & b.mask) && a.low < b.high && b.low < a.high;
 }
 
+/* True if two rectangles of one height stand at one place. */
+static inline bool rects_same(Rect a, Rect b) {
+    return a.low == b.low && a.mask == b.mask;
+}
+
+/* `at` rounded up to a multiple of `align`; 64 bits, so that it cannot wrap. */
+static inline uint64_t align_up(uint64_t at, uint32_t align) {
+    return align == 1 ? at : (at + align - 1) / align * align;
+}
+
 /* The class of a tensor of `partitions` (1 to 128) that must start at `base`, or -1 if free. */
 ShapeClass shape_class(int64_t partitions, int32_t base);
 
@@ -44,6 +54,9 @@ typedef struct {
 } Bands;
 
 Bands class_bands(ShapeClass class);
+
+/* Quadrants that a rectangle of the class takes, wherever it stands. */
+int class_quadrants(ShapeClass class);
 
 /* The band taken by a rectangle of `partitions` that starts at the legal partition `start`. */
 uint8_t band_mask(int64_t start, int64_t partitions);

@@ -12,8 +12,6 @@
 #include "spill/room.h"
 #include "support/sort.h"
 
-#define NO_VALUE UINT32_MAX
-
 typedef struct {
     uint32_t gap;    /* in the problem */
     uint32_t spans;  /* its first span; the next item's is one past its last */

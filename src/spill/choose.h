@@ -10,13 +10,15 @@
 #include "analysis/live.h"
 #include "ir/geometry.h"
 
+#define NO_VALUE UINT32_MAX
+
 typedef struct {
     LiveRange points; /* where keeping it takes room; may be empty: then it is always kept */
     uint32_t owner;   /* the tensor: gaps of one owner share one band choice */
     uint32_t height;  /* granules of room over all its blocks, per band */
     uint8_t class;    /* ShapeClass of the owner */
     int64_t load;     /* cycles of the reload that cutting it needs, trip counts included; >= 0 */
-    uint32_t value;   /* which value it carries: values are stored once; UINT32_MAX: never stored */
+    uint32_t value;   /* which value it carries: values are stored once; NO_VALUE: never stored */
     bool cut;         /* in: must be cut. out: is cut */
 } Gap;
 

@@ -18,7 +18,7 @@ typedef struct {
     size_t count, capacity;
 } FreeList;
 
-static int64_t align_up(int64_t offset) {
+static int64_t align_home(int64_t offset) {
     return saturating_add(offset, HOME_ALIGN - 1) / HOME_ALIGN * HOME_ALIGN;
 }
 
@@ -34,7 +34,7 @@ static int64_t take(FreeList *list, int64_t size) {
     uint32_t before = 0, id = list->pieces[0].next;
     for (int looked = 0;; looked++) {
         Piece *piece = &list->pieces[id];
-        int64_t begin = align_up(piece->begin);
+        int64_t begin = align_home(piece->begin);
         bool open = piece->next == UINT32_MAX;
         if ((open || looked < PIECES_LOOKED_AT) && saturating_add(begin, size) <= piece->end) {
             piece->begin = begin + size;
@@ -130,10 +130,10 @@ int64_t place_homes(Rewritten *rewritten, Arena *scratch) {
     for (uint32_t i = 0, ended = 0; i < count; i++) {
         for (; ends[ended].key < starts[i].key; ended++) {
             const Tensor *home = &func->tensors[ends[ended].id];
-            give(&list, home->offset, align_up(home->offset + dram_size(home)));
+            give(&list, home->offset, align_home(home->offset + dram_size(home)));
         }
         Tensor *home = &func->tensors[starts[i].id];
-        home->offset = take(&list, align_up(dram_size(home)));
+        home->offset = take(&list, align_home(dram_size(home)));
         if (home->offset + dram_size(home) > top) top = home->offset + dram_size(home);
     }
     return top;

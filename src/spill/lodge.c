@@ -114,10 +114,6 @@ static double draw_falling(Lodge *lodge) {
     return sum * 0.7;
 }
 
-static bool is_late(LodgeEffort effort) {
-    return effort.deadline > 0 && clock_now() > effort.deadline;
-}
-
 /* Trials, at first also such as make things worse, less and less. */
 static void search(Lodge *lodge, LodgeEffort effort) {
     enum { TRIALS_BETWEEN_LOOKS = 64 };
@@ -127,7 +123,7 @@ static void search(Lodge *lodge, LodgeEffort effort) {
     lodge->noise = NOISE[lodge->by_size];
     lodge->steps = effort.steps;
     for (uint32_t k = 1; lodge->ncut > 0 && lodge->steps > 0; k++) {
-        if (k % TRIALS_BETWEEN_LOOKS == 0 && is_late(effort)) return;
+        if (k % TRIALS_BETWEEN_LOOKS == 0 && clock_is_past(effort.deadline)) return;
         shift(lodge);
         trial(lodge, heat * (double)lodge->steps * draw_falling(lodge));
     }
@@ -181,7 +177,7 @@ static uint64_t make_starts(Lodge *lodge, Sweep *pass, LodgeEffort effort, Answe
     enum { PART = 2, WIDE = 2 };
     uint64_t used = sweep_all(lodge, pass, NARROW, effort.deadline, best, spare);
     double width = (double)(effort.steps / PART / WIDE) / (double)used * NARROW;
-    for (int k = 0; k < WIDE && width > NARROW && !is_late(effort); k++)
+    for (int k = 0; k < WIDE && width > NARROW && !clock_is_past(effort.deadline); k++)
         used += sweep_all(lodge, pass, width < WIDEST ? (uint32_t)width : WIDEST, effort.deadline,
                           best, spare);
     return used < effort.steps ? effort.steps - used : 0;
@@ -207,7 +203,8 @@ static void renew(Lodge *lodge, Sweep *pass, LodgeEffort effort, Answer *best, A
     enum { WIDTH = 50, SHORTEST = 16, MOST_MORE = 32 };
     uint32_t npoints = lodge->problem->npoints;
     lodge->noise = 0;
-    for (uint64_t used = 0; used < effort.steps && best->cost > 0 && !is_late(effort); used++) {
+    for (uint64_t used = 0;
+         used < effort.steps && best->cost > 0 && !clock_is_past(effort.deadline); used++) {
         uint32_t length = SHORTEST + lodge_draw(lodge, MOST_MORE);
         uint32_t at = lodge_draw(lodge, npoints + length);
         uint32_t from = at > length ? at - length : 0, end = at < npoints ? at : npoints;

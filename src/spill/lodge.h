@@ -9,6 +9,7 @@
 
 #include "analysis/live.h"
 #include "ir/geometry.h"
+#include "spill/choose.h"
 
 typedef struct {
     LiveRange points; /* where it must have its place; not empty */
@@ -21,7 +22,7 @@ typedef struct {
     bool kept;        /* linked stays. in: the gap before it had better be kept. out: is kept */
     LiveRange gap;    /* linked stays: the points between; may be empty */
     int64_t load;     /* cycles that cutting this gap costs, trip counts included; >= 0 */
-    uint32_t value;   /* what the gap carries: stored once if it is cut; UINT32_MAX: never stored */
+    uint32_t value;   /* what the gap carries: stored once if it is cut; NO_VALUE: never stored */
 } Lodger;
 
 typedef struct {

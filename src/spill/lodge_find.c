@@ -49,8 +49,7 @@ static uint32_t count_free(const uint64_t *map, Rect rect) {
 
 /* Marks what is taken while the run lives, in bands of its own size and in taller ones. */
 static void mark_taken(Lodge *lodge, const Run *run, bool over_loose) {
-    Bands bands = class_bands(lodge->items[run->lo].class);
-    int smallest = __builtin_popcount(bands.masks[0]);
+    int smallest = class_quadrants(lodge->items[run->lo].class);
     int first = smallest == QUADRANTS ? MAP_ANY : smallest == 2 ? MAP_HALVES : 0;
     memset(lodge->maps[first], 0, (size_t)lodge->words * (MAPS - first) * sizeof(uint64_t));
     Meeting meeting = meeting_begin(lodge, run);

@@ -1,6 +1,6 @@
 #include "spill/lodge_prices.h"
 
-enum { IDLE_PASSES = 10, NO_VALUE = UINT32_MAX };
+enum { IDLE_PASSES = 10 };
 static const double FIRST_STRIDE = 1.0, LEAST_STRIDE = 1e-3, MOST_STRIDE = 2.0;
 static const double NEWEST_SHARE = 0.1; /* of a pass in the averages */
 
@@ -19,8 +19,7 @@ typedef struct {
 } Dual;
 
 double lodger_area(const Lodger *item) {
-    int quadrants = __builtin_popcount(class_bands(item->class).masks[0]);
-    return (double)item->height * quadrants;
+    return (double)item->height * class_quadrants(item->class);
 }
 
 static void list_gaps(Dual *dual, Arena *memory) {

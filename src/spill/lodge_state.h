@@ -5,8 +5,6 @@
 #include "spill/lodge.h"
 #include "support/arena.h"
 
-#define NO_VALUE UINT32_MAX
-
 /* A stay or a gap: piece 2 i is stay i, piece 2 i + 1 the gap before it. */
 typedef struct {
     uint32_t first, last; /* of its points */

@@ -77,12 +77,12 @@ static void pass_point(Sweep *pass, uint32_t first, uint32_t end, Arena *scratch
 
 /* ---- the whole ---- */
 
-/* The first of the sorted stays that begins at a point or later. */
-static uint32_t starts_from(const Sweep *pass, uint32_t point) {
-    uint32_t low = 0, high = pass->problem->count;
+/* The first of some sorted keys that is not below one. */
+static uint32_t first_from(const SortKey *keys, uint32_t count, uint64_t key) {
+    uint32_t low = 0, high = count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (pass->starts[middle].key >> 32 < point)
+        if (keys[middle].key < key)
             low = middle + 1;
         else
             high = middle;
@@ -90,24 +90,22 @@ static uint32_t starts_from(const Sweep *pass, uint32_t point) {
     return low;
 }
 
-static uint32_t values_from(const Sweep *pass, uint32_t point) {
-    uint32_t first = 0;
-    while (first < pass->nlisted && pass->values[first].key < point)
-        first++;
-    return first;
+/* The first of the sorted stays that begins at a point or later. */
+static uint32_t starts_from(const Sweep *pass, uint32_t point) {
+    return first_from(pass->starts, pass->problem->count, (uint64_t)point << 32);
 }
 
 static void go_through(Sweep *pass) {
     Arena scratch;
     arena_init(&scratch);
     uint32_t last = starts_from(pass, pass->end);
-    pass->next_value = values_from(pass, pass->from);
+    pass->next_value = first_from(pass->values, pass->nlisted, pass->from);
     for (uint32_t i = starts_from(pass, pass->from), end; i < last && pass->nnow > 0; i = end) {
         pass->point = (uint32_t)(pass->starts[i].key >> 32);
         for (end = i; end < last && pass->starts[end].key >> 32 == pass->point;)
             end++;
         pass_point(pass, i, end, &scratch);
-        if (pass->options.deadline > 0 && clock_now() > pass->options.deadline) pass->nnow = 0;
+        if (clock_is_past(pass->options.deadline)) pass->nnow = 0;
     }
     arena_free(&scratch);
 }
@@ -175,20 +173,24 @@ static void enter(Sweep *pass) {
     pass->steps += pass->problem->count / 4;
 }
 
+/* True if a gap lies across the end, and was kept. */
+static bool was_kept_across(const Sweep *pass, uint32_t gap) {
+    return pass->kept[gap] && goes_beyond(pass, gap) &&
+           first_of(pass->items[gap - 1].points) < pass->end;
+}
+
 /* True if what goes on beyond the end stands where it stood. */
 static bool still_stands(const Sweep *pass, const State *state, uint32_t item) {
     for (uint32_t i = 0; i < state->count; i++)
         if (state->standing[i].item == item)
-            return same_rect(state->standing[i].rect, pass->rects[item + 1]);
+            return rects_same(state->standing[i].rect, pass->rects[item + 1]);
     return false;
 }
 
 /* Pays for what was kept across the end and does not stand there. */
 static void leave(Sweep *pass) {
     for (uint32_t i = 1; i < pass->problem->count; i++) {
-        if (!pass->kept[i] || !goes_beyond(pass, i) ||
-            first_of(pass->items[i - 1].points) >= pass->end)
-            continue;
+        if (!was_kept_across(pass, i)) continue;
         for (uint32_t s = 0; s < pass->nnow; s++)
             if (!still_stands(pass, &pass->now[s], i - 1)) pay_for(pass, &pass->now[s], i);
     }
@@ -209,8 +211,7 @@ bool sweep_between(Sweep *pass, SweepOptions options, uint32_t from, uint32_t en
         leave(pass);
         const State *best = cheapest(pass);
         for (uint32_t i = 1; i < pass->problem->count; i++)
-            if (kept[i] && goes_beyond(pass, i) && first_of(pass->items[i - 1].points) < end)
-                kept[i] = still_stands(pass, best, i - 1);
+            if (was_kept_across(pass, i)) kept[i] = still_stands(pass, best, i - 1);
         found = take_places(pass, best, rects, kept);
     }
     *steps += pass->steps;

@@ -34,7 +34,7 @@ typedef struct {
     size_t nstores, store_capacity;
 } Reside;
 
-enum { NEVER_STORED = UINT32_MAX, MOST_LEVELS = 64 };
+enum { MOST_LEVELS = 64 };
 
 static int64_t trips_of(const Reside *pass, uint32_t loop) {
     return loop == NO_LOOP ? 1 : pass->trips[loop];
@@ -250,7 +250,7 @@ static void add_gap(Reside *pass, uint32_t tensor, const Element *before, const 
     load -= load_credit(pass, tensor, source, before);
     bool cut = across || pass->plan->accesses[after->first].lasting ||
                (!pass->options.keep && points.count > 0);
-    add_item(pass, tensor, points, load, source == UINT32_MAX ? value : NEVER_STORED, cut,
+    add_item(pass, tensor, points, load, source == UINT32_MAX ? value : NO_VALUE, cut,
              (Decision){.tensor = tensor, .access = after->first});
 }
 
@@ -260,13 +260,13 @@ static void add_loop(Reside *pass, uint32_t tensor, const Element *before, const
     int64_t load = cost_inside(pass, tensor, element) - load_credit(pass, tensor, source, before);
     PlanLoop *loop = plan_loop(pass->plan, tensor, element->loop);
     add_item(pass, tensor, loop_points(pass, tensor, element), load,
-             source == UINT32_MAX ? value : NEVER_STORED, false,
+             source == UINT32_MAX ? value : NO_VALUE, false,
              (Decision){.tensor = tensor, .loop = loop});
 }
 
 static void add_tensor(Reside *pass, uint32_t tensor) {
     const Plan *plan = pass->plan;
-    uint32_t value = NEVER_STORED;
+    uint32_t value = NO_VALUE;
     Element before = {0};
     bool has_before = false;
     for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1];) {
@@ -506,7 +506,7 @@ static Stretch make_stretch(Reside *pass, uint32_t tensor, const Element *before
 }
 
 static void list_tensor(Reside *pass, uint32_t tensor, Stretches *list, size_t *capacity) {
-    uint32_t value = NEVER_STORED;
+    uint32_t value = NO_VALUE;
     Element before = {0};
     bool has_before = false;
     for (uint32_t a = pass->plan->first[tensor]; a < pass->plan->first[tensor + 1];) {

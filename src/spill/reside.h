@@ -32,7 +32,7 @@ typedef struct {
     bool linked;         /* it carries on the value of the stretch before, which may be kept: */
     LiveRange gap;       /* the points between the two */
     int64_t load;        /* cycles of the reload that cutting the gap needs; >= 0 */
-    uint32_t value;      /* which store cutting it needs too; UINT32_MAX: none */
+    uint32_t value;      /* which store cutting it needs too; NO_VALUE: none */
 } Stretch;
 
 typedef struct {

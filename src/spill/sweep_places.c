@@ -57,7 +57,7 @@ static uint32_t breaks(const Finder *finder, Rect rect) {
 static void try_place(const Finder *finder, Rect rect, int64_t loss, uint32_t below,
                       uint32_t above) {
     const Sweep *pass = finder->pass;
-    bool moved = finder->old && !same_rect(rect, *finder->old);
+    bool moved = finder->old && !rects_same(rect, *finder->old);
     if (moved && finder->stays) return;
     int64_t rank = finder->state->rank + loss + (moved ? finder->home : 0);
     bool full = pass->nchoices - finder->from == pass->options.tries;
@@ -85,10 +85,6 @@ static uint32_t list_band(Sweep *pass, const State *state, uint8_t mask) {
         pass->by_low[count++] = (Edge){rect.low, pass->loss[i]};
     }
     return count;
-}
-
-static uint32_t align_up(uint32_t low, uint32_t align) {
-    return align == 1 ? low : (low + align - 1) / align * align;
 }
 
 static uint32_t align_down(uint32_t low, uint32_t align) {
@@ -119,9 +115,10 @@ static void try_band(const Finder *finder, uint8_t mask) {
     uint32_t height = finder->item->height, align = finder->item->align;
     Edges resting = {0, 0, 0, 0}, hanging = resting;
     for (uint32_t k = 0; k <= count; k++) {
-        uint32_t at = align_up(k == 0 ? 0 : pass->by_high[k - 1].at, align);
+        uint64_t at = align_up(k == 0 ? 0 : pass->by_high[k - 1].at, align);
         if (at + height > size) break;
-        try_edge(finder, &resting, count, (Rect){at, at + height, mask});
+        Rect rect = {(uint32_t)at, (uint32_t)at + height, mask};
+        try_edge(finder, &resting, count, rect);
     }
     for (uint32_t k = 0; k <= count; k++) {
         uint32_t end = k == count ? size : pass->by_low[k].at;
@@ -150,7 +147,7 @@ static Finder make_finder(Sweep *pass, uint32_t index) {
                      .state = state,
                      .index = index,
                      .item = item,
-                     .quadrants = __builtin_popcount(class_bands(item->class).masks[0]),
+                     .quadrants = class_quadrants(item->class),
                      .old = pass->rects ? &pass->rects[id] : NULL,
                      .stays = last_of(item->points) >= pass->end,
                      .from = pass->nchoices};

@@ -55,7 +55,7 @@ static void find_worth(Sweep *pass, uint32_t gap, uint32_t point) {
 }
 
 int64_t worth_of_gap(Sweep *pass, const State *state, uint32_t gap, Rect rect, uint32_t point) {
-    if (goes_beyond(pass, gap) && (!pass->kept[gap] || !same_rect(rect, pass->rects[gap])))
+    if (goes_beyond(pass, gap) && (!pass->kept[gap] || !rects_same(rect, pass->rects[gap])))
         return 0;
     if (pass->worths[gap].point != point) find_worth(pass, gap, point);
     return pass->worths[gap].worth[!needs_store(pass, state, gap)];

@@ -7,7 +7,6 @@
 #include "support/sort.h"
 
 #define NO_NODE UINT32_MAX
-#define NO_VALUE UINT32_MAX
 
 /* The loss of what must stay, and the most that anything else counts: sums of them over all that
  * stands do not overflow. */
@@ -104,10 +103,6 @@ static inline uint32_t first_of(LiveRange range) {
 
 static inline uint32_t last_of(LiveRange range) {
     return range.items[range.count - 1].last;
-}
-
-static inline bool same_rect(Rect a, Rect b) {
-    return a.low == b.low && a.mask == b.mask;
 }
 
 /* True if some stay carries its value on. */
