@@ -12,12 +12,12 @@ SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-om
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I$(BUILD)/gen $(WARN) $(CFLAGS) -pthread
 LIBS = -ljansson -lm -pthread
 
-LAYERS = support ir text analysis colour spill verify driver output
-SOURCES = $(filter-out %_test.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c)))
+LAYERS = support ir text analysis place spill verify driver output
+SOURCES = $(filter-out %_test.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c src/$(layer)/*/*.c)))
 GENERATED = lf.tab lf.yy
 OBJECTS = $(SOURCES:src/%.c=$(BUILD)/%.o) $(GENERATED:%=$(BUILD)/gen/%.o)
 CLI = $(patsubst src/%.c,$(BUILD)/%.o,$(filter-out %_test.c,$(wildcard src/cli/*.c)))
-UNIT_TESTS = $(patsubst src/%.c,$(BUILD)/%,$(wildcard src/*/*_test.c))
+UNIT_TESTS = $(patsubst src/%.c,$(BUILD)/%,$(wildcard src/*/*_test.c src/*/*/*_test.c))
 TEST_HELP = $(patsubst src/%.c,$(BUILD)/%.o,$(filter-out %_test.c %_main.c,$(wildcard src/test/*.c)))
 TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_main.c))
 

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "colour/fit.h"
+#include "place/first_fit.h"
 #include "test/count.h"
 #include "test/nodes.h"
 #include "test/random.h"

@@ -6,12 +6,12 @@
 #include "analysis/partners.h"
 #include "analysis/split.h"
 #include "driver/demand.h"
-#include "driver/draw.h"
 #include "driver/explain.h"
 #include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
 #include "driver/rounds.h"
+#include "place/recolour.h"
 #include "spill/homes.h"
 #include "spill/lastresort.h"
 #include "spill/legalize.h"
@@ -70,7 +70,7 @@ static void finish(Job *job) {
             if (!job->current.func->tensors[t].fixed) job->current.func->tensors[t].at = NULL;
     } else {
         if (job->options->coalesce && !job->settled)
-            report->coalesced += draw_together(job->current.func, &scratch);
+            report->coalesced += recolour(job->current.func, &scratch);
         if (job->earlier.func && !job->settled) go_back_to_earlier(job);
         mark_copies(job->current.func, job->arena);
     }

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "colour/overlap.h"
+#include "place/overlap.h"
 #include "support/sort.h"
 
 typedef struct CarriedPlace {

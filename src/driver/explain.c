@@ -4,9 +4,9 @@
 #include <math.h>
 
 #include "analysis/interfere.h"
-#include "colour/capacity.h"
-#include "colour/cost.h"
 #include "driver/finish.h"
+#include "place/capacity.h"
+#include "place/cost.h"
 #include "support/sort.h"
 #include "support/writer.h"
 

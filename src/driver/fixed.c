@@ -1,6 +1,6 @@
 #include "driver/fixed.h"
 
-#include "colour/overlap.h"
+#include "place/overlap.h"
 
 typedef struct {
     const Func *func;

@@ -3,8 +3,8 @@
 #include <math.h>
 #include <string.h>
 
-#include "colour/coalesce.h"
-#include "colour/repair.h"
+#include "place/coalesce.h"
+#include "place/evict.h"
 #include "support/sort.h"
 
 /* ---- which tensor is which ---- */

@@ -3,11 +3,11 @@
 #include <math.h>
 #include <string.h>
 
-#include "colour/repair.h"
 #include "driver/carry.h"
 #include "driver/finish.h"
 #include "driver/lodging.h"
 #include "driver/part.h"
+#include "place/evict.h"
 
 /* Percents of the State Buffer that are left free at first, in turn: fragmentation takes them. */
 static const uint32_t PERCENT[] = {0, 8, 15};

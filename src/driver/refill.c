@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "colour/fit.h"
+#include "place/first_fit.h"
 #include "support/sort.h"
 
 /* A node, or several joined into one; joined ones point to the first of them. */

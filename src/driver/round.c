@@ -1,10 +1,10 @@
 #include "driver/round.h"
 
 #include "analysis/opaque.h"
-#include "colour/cost.h"
-#include "colour/pack.h"
-#include "colour/repair.h"
-#include "colour/select_flat.h"
+#include "place/cost.h"
+#include "place/evict.h"
+#include "place/exact/pack.h"
+#include "place/select_flat.h"
 #include "support/sort.h"
 
 /* A copy that serves one access and lives beside it cannot be cut any further. */

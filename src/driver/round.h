@@ -2,8 +2,8 @@
 #ifndef DRIVER_ROUND_H
 #define DRIVER_ROUND_H
 
-#include "colour/select.h"
 #include "driver/options.h"
+#include "place/select.h"
 #include "spill/rewrite.h"
 
 typedef struct {

@@ -1,6 +1,6 @@
 #include "driver/together.h"
 
-#include "colour/coalesce.h"
+#include "place/coalesce.h"
 
 enum { MOST_TRIES = 4 };
 

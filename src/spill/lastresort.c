@@ -1,6 +1,6 @@
 #include "spill/lastresort.h"
 
-#include "colour/fit.h"
+#include "place/first_fit.h"
 #include "support/sort.h"
 
 static const uint64_t SEARCH_STEPS = 2000000;

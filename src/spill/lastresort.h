@@ -2,7 +2,7 @@
 #ifndef SPILL_LASTRESORT_H
 #define SPILL_LASTRESORT_H
 
-#include "colour/pack.h"
+#include "place/exact/pack.h"
 #include "spill/rewrite.h"
 
 typedef struct {

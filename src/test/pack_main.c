@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "colour/pack.h"
+#include "place/exact/pack.h"
 #include "support/clock.h"
 
 typedef struct {

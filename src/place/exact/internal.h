@@ -1,0 +1,113 @@
+/* What the parts of the placement search share. Nobody else includes this. */
+#ifndef PLACE_EXACT_INTERNAL_H
+#define PLACE_EXACT_INTERNAL_H
+
+#include "place/exact/pack.h"
+
+/* Steps left, and the source of random numbers: all that a part may use up. */
+typedef struct {
+    uint64_t limit, used; /* steps */
+    uint64_t random;      /* state of the generator */
+    double deadline;      /* seconds of the monotonic clock; 0: none */
+    uint64_t looked;      /* steps used when the clock was looked at last */
+} Effort;
+
+/* True if there is a deadline and it has passed; then there are no steps left. */
+bool pack_is_late(Effort *effort);
+
+static inline bool effort_spend(Effort *effort, uint64_t steps) {
+    effort->used += steps;
+    return effort->used < effort->limit && !pack_is_late(effort);
+}
+
+/* SplitMix64: small, and good enough for perturbations. */
+static inline uint64_t effort_random(Effort *effort) {
+    uint64_t z = effort->random += 0x9E3779B97F4A7C15u;
+    z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
+    z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
+    return z ^ (z >> 31);
+}
+
+/* The sequence of Luby, Sinclair and Zuckerman: 1 1 2 1 1 2 4 ..., from index 1. */
+static inline uint64_t pack_luby(uint64_t index) {
+    for (;;) {
+        uint64_t size = 1;
+        while (2 * size - 1 < index)
+            size *= 2;
+        if (2 * size - 1 == index) return size;
+        index -= size - 1;
+    }
+}
+
+/* Who overlaps whom in time and might share a quadrant: compressed lists, each neighbour once. */
+typedef struct {
+    uint32_t count;  /* items */
+    uint32_t *start; /* [count + 1] */
+    uint32_t *list;  /* [start[count]] */
+} Neighbours;
+
+/* True: at some point a group of quadrants is asked for more than it has. O(m log m), m intervals.
+ */
+bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch);
+
+/* False if there are more overlaps than the budget pays for. O(intervals log intervals + overlaps).
+ */
+bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
+                     Neighbours *neighbours);
+
+/* What is live at once, greatest sets only: any two items that overlap share a section. */
+typedef struct {
+    uint32_t count;
+    uint32_t *start;   /* [count + 1] */
+    uint32_t *members; /* [start[count]] items of each */
+} Sections;
+
+/* The sections of the items named, in order of time. False if there are more than `most` members.
+ */
+bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t count, size_t most,
+                   Arena *scratch, Sections *sections);
+
+/* Places being tried out. */
+typedef struct {
+    uint32_t *offset; /* [count] */
+    uint8_t *band;    /* [count] 0: not placed */
+} Places;
+
+/* A part of the problem that can be solved by itself: its items, the fixed ones not among them. */
+typedef struct {
+    uint32_t *ids; /* [count], ascending */
+    uint32_t count;
+    uint32_t capacity; /* granules that may be used, at most the problem's size */
+} Part;
+
+/* True: items of the part that all overlap each other are asking for too much. Of use where ranges
+ * have holes: else such sets are all live at one point. Spends at most a sixteenth of what is left.
+ */
+bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                          Effort *effort, Arena *scratch);
+
+/* Tries orders, then moves what failed to the front and tries again, up to `rounds` times. True:
+ * every item of the part has its place. O(overlaps of the part) a round, and a logarithm. */
+bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                 uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
+
+/* The same for what cannot be placed whole: keeps the try whose left out items weigh least. Items
+ * left out have band 0. */
+void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                         uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
+
+/* Searches depth first for a placement of the part. IMPOSSIBLE is proved for part.capacity only. */
+PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                      Effort *effort, Arena *scratch, Places *places);
+
+/* The whole search without setting places. Parts that greedy orders leave open are searched;
+ * `join`: with some of their items joined, and then as they are. */
+PackStatus pack_solve(const PackProblem *problem, bool join, Effort *effort, Arena *scratch,
+                      Places *places);
+
+/* Joins items of a part in many ways and looks for a placement of what that makes. False says
+ * nothing. Spends at most three quarters of what is left. */
+bool pack_by_joining(const PackProblem *problem, const Neighbours *neighbours, Part part,
+                     Effort *effort, Places *places);
+
+#endif

@@ -1,0 +1,193 @@
+#include "place/simplify.h"
+
+#include <math.h>
+
+/* The three worklists, in one array of states. */
+typedef enum { SAFE, UNSAFE, INFINITE, REMOVED, PLACED } State;
+
+/* An entry of the heap of spill candidates. Its keys may be stale: relief and degree only fall, so
+ * the true ratio is never less than the one noted. */
+typedef struct {
+    double ratio;
+    bool copy;
+    int64_t relief;
+    uint32_t node;
+} Candidate;
+
+typedef struct {
+    const Nodes *nodes;
+    const Graph *graph;
+    const Axis *axis;
+    int metric;
+    Shape *shapes;     /* [nodes] */
+    uint8_t *states;   /* [nodes] State */
+    int64_t *caps;     /* [nodes] places left whatever the neighbours do */
+    int64_t *reliefs;  /* [nodes] what removing it gives back to neighbours still there */
+    uint32_t *degrees; /* [nodes] neighbours still there, fixed ones not counted */
+    uint32_t *safe;    /* stack of SAFE nodes */
+    uint32_t nsafe;
+    Candidate *heap;
+    uint32_t nheap;
+    NodeStack stack;
+} Simplify;
+
+static Candidate candidate_of(const Simplify *pass, uint32_t n) {
+    double cost = pass->nodes->items[n].cost;
+    double relief = (double)pass->reliefs[n], degree = pass->degrees[n];
+    double divisor = pass->metric == 0   ? relief
+                     : pass->metric == 1 ? relief * relief
+                                         : degree * degree;
+    return (Candidate){divisor > 0 ? cost / divisor : INFINITY, pass->nodes->items[n].copy,
+                       pass->reliefs[n], n};
+}
+
+static bool before(const Candidate *a, const Candidate *b) {
+    if (a->ratio != b->ratio) return a->ratio < b->ratio;
+    if (a->copy != b->copy) return b->copy;
+    if (a->relief != b->relief) return a->relief > b->relief;
+    return a->node < b->node;
+}
+
+static void sift_down(Simplify *pass, uint32_t at) {
+    Candidate moved = pass->heap[at];
+    for (;;) {
+        uint32_t child = 2 * at + 1;
+        if (child >= pass->nheap) break;
+        if (child + 1 < pass->nheap && before(&pass->heap[child + 1], &pass->heap[child])) child++;
+        if (!before(&pass->heap[child], &moved)) break;
+        pass->heap[at] = pass->heap[child];
+        at = child;
+    }
+    pass->heap[at] = moved;
+}
+
+/* The best candidate by true keys: a stale one is sunk to where it belongs and the next is looked
+ * at. */
+static uint32_t pop_candidate(Simplify *pass) {
+    while (pass->nheap > 0) {
+        uint32_t n = pass->heap[0].node;
+        if (pass->states[n] == UNSAFE) {
+            Candidate now = candidate_of(pass, n);
+            bool fresh = now.ratio == pass->heap[0].ratio && now.relief == pass->heap[0].relief;
+            if (!fresh) {
+                pass->heap[0] = now;
+                sift_down(pass, 0);
+                continue;
+            }
+        }
+        pass->heap[0] = pass->heap[--pass->nheap];
+        sift_down(pass, 0);
+        if (pass->states[n] == UNSAFE) return n;
+    }
+    return NO_NODE;
+}
+
+static void make_safe(Simplify *pass, uint32_t n) {
+    pass->states[n] = SAFE;
+    pass->safe[pass->nsafe++] = n;
+}
+
+/* Takes n out: its neighbours get back what it could spoil of theirs. */
+static void remove_node(Simplify *pass, uint32_t n) {
+    Shape node = pass->shapes[n];
+    pass->states[n] = REMOVED;
+    pass->stack.items[pass->stack.count++] = n;
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
+        /* Those that are out already change too: nobody looks, and a branch costs more. */
+        Shape other = pass->shapes[m];
+        pass->caps[m] += node.blocks * shape_impact(pass->axis, other, node);
+        pass->reliefs[m] -= other.blocks * shape_impact(pass->axis, node, other);
+        pass->degrees[m]--;
+        if (pass->caps[m] > 0 && pass->states[m] > SAFE && pass->states[m] < REMOVED)
+            make_safe(pass, m);
+    }
+}
+
+static void drain(Simplify *pass) {
+    while (pass->nsafe > 0)
+        remove_node(pass, pass->safe[--pass->nsafe]);
+}
+
+/* A node that must not be spilled, and its partners behind it, so that select places them one after
+ * another. */
+static void force_push(Simplify *pass, uint32_t n) {
+    remove_node(pass, n);
+    const Node *nodes = pass->nodes->items;
+    for (uint32_t m = nodes[n].partner; m != 0 && m - 1 != n; m = nodes[m - 1].partner)
+        if (pass->states[m - 1] == INFINITE) remove_node(pass, m - 1);
+}
+
+static void weigh(Simplify *pass, uint32_t n) {
+    const Node *node = &pass->nodes->items[n];
+    int64_t cap = own_capacity(pass->axis, node), relief = 0;
+    uint32_t degree = 0;
+    uint32_t m;
+    for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
+        const Node *other = &pass->nodes->items[m];
+        cap -= impact_of_all(pass->axis, node, other);
+        if (other->fixed) continue;
+        relief += node->blocks * impact(pass->axis, other, node);
+        degree++;
+    }
+    pass->caps[n] = cap;
+    pass->reliefs[n] = relief;
+    pass->degrees[n] = degree;
+}
+
+static void classify(Simplify *pass) {
+    for (uint32_t n = 0; n < pass->nodes->count; n++) {
+        pass->shapes[n] = shape_of(&pass->nodes->items[n]);
+        if (pass->nodes->items[n].fixed) {
+            pass->states[n] = PLACED;
+            continue;
+        }
+        weigh(pass, n);
+        if (pass->caps[n] > 0) {
+            pass->states[n] = SAFE;
+            pass->stack.low++;
+        } else if (!isinf(pass->nodes->items[n].cost)) {
+            pass->states[n] = UNSAFE;
+            pass->heap[pass->nheap++] = candidate_of(pass, n);
+            pass->stack.high++;
+        } else {
+            pass->states[n] = INFINITE;
+            pass->stack.infinite++;
+        }
+    }
+    /* The smallest number is taken first. */
+    for (uint32_t n = pass->nodes->count; n-- > 0;)
+        if (pass->states[n] == SAFE) make_safe(pass, n);
+    for (uint32_t at = pass->nheap / 2; at-- > 0;)
+        sift_down(pass, at);
+}
+
+NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int metric,
+                   Arena *arena) {
+    Arena scratch;
+    arena_init(&scratch);
+    Simplify pass = {.nodes = nodes,
+                     .graph = graph,
+                     .axis = axis,
+                     .metric = metric,
+                     .shapes = RAW_ARRAY(&scratch, Shape, nodes->count),
+                     .states = NEW_ARRAY(&scratch, uint8_t, nodes->count),
+                     .caps = NEW_ARRAY(&scratch, int64_t, nodes->count),
+                     .reliefs = NEW_ARRAY(&scratch, int64_t, nodes->count),
+                     .degrees = NEW_ARRAY(&scratch, uint32_t, nodes->count),
+                     .safe = NEW_ARRAY(&scratch, uint32_t, nodes->count),
+                     .heap = NEW_ARRAY(&scratch, Candidate, nodes->count)};
+    pass.stack.items = RAW_ARRAY(arena, uint32_t, (size_t)nodes->count + 1);
+    classify(&pass);
+    drain(&pass);
+    pass.stack.items[pass.stack.count++] = SENTINEL;
+    for (uint32_t n; (n = pop_candidate(&pass)) != NO_NODE;) {
+        make_safe(&pass, n);
+        drain(&pass);
+    }
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (pass.states[n] == INFINITE) force_push(&pass, n);
+    drain(&pass);
+    arena_free(&scratch);
+    return pass.stack;
+}
