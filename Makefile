@@ -7,7 +7,7 @@ FLEX ?= flex
 BISON ?= bison
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
        -Wpointer-arith -Wwrite-strings -Wcast-qual -Wformat=2 -Wconversion -Wno-sign-conversion
-CFLAGS ?= -O2 -g -DNDEBUG
+CFLAGS ?= -O2 -g
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I$(BUILD)/gen $(WARN) $(CFLAGS) -pthread
 LIBS = -ljansson -lm -pthread

@@ -1,5 +1,6 @@
 #include "analysis/interfere.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "support/sort.h"
@@ -136,7 +137,22 @@ static void list_all(Graph *graph, uint32_t count, const Stretches *all, Stretch
     remove_doubles(graph, count, scratch);
 }
 
+/* For the assert: ranges are ascending intervals of the function's points that do not overlap. */
+static inline bool ranges_are_sound(const Nodes *nodes) {
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        LiveRange range = nodes->items[n].range;
+        for (uint32_t i = 0; i < range.count; i++) {
+            bool after = i == 0 || range.items[i - 1].last < range.items[i].first;
+            if (!after || range.items[i].last < range.items[i].first ||
+                range.items[i].last >= nodes->npoints)
+                return false;
+        }
+    }
+    return true;
+}
+
 Graph build(const Nodes *nodes, Arena *arena) {
+    assert(ranges_are_sound(nodes));
     Graph graph = {.of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
     Arena scratch;
     arena_init(&scratch);

@@ -84,14 +84,10 @@ static uint32_t fullest(const Nodes *nodes, uint32_t point, uint64_t seed, Arena
             if (node->fixed) {
                 rect = node->rects[b];
             } else {
-                Fit fit;
-                assert_true(fit_lowest(taken, count, node->class, node->height, 1, ENDLESS, &fit));
-                rect = (Rect){fit.offset, fit.offset + node->height, fit.band};
+                Shape shape = {.height = node->height, .align = 1, .class = node->class};
+                assert_true(first_fit(taken, count, shape, ENDLESS, &rect));
             }
-            uint32_t at = count++;
-            for (; at > 0 && taken[at - 1].low > rect.low; at--)
-                taken[at] = taken[at - 1];
-            taken[at] = rect;
+            insert_by_low(taken, count++, rect);
             for (int q = 0; q < QUADRANTS; q++)
                 if (rect.mask & (1 << q)) used[q] += rect.high - rect.low;
         }

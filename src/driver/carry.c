@@ -83,7 +83,7 @@ static bool is_in_the_way(const Round *round, uint32_t n, uint32_t m) {
                       round->placement.rects[m]);
 }
 
-static bool never(void *context, const Stay *earlier, const Stay *later) {
+static bool never(void *context, const PlacedInterval *earlier, const PlacedInterval *later) {
     (void)context, (void)earlier, (void)later;
     return false;
 }
@@ -92,16 +92,16 @@ static bool never(void *context, const Stay *earlier, const Stay *later) {
 static bool is_in_its_own_way(const Round *round, uint32_t n, Arena *scratch) {
     const Node *node = &round->nodes.items[n];
     if (node->blocks == 1) return false;
-    Stay *stays = NULL;
+    PlacedInterval *placed = NULL;
     size_t count = 0, capacity = 0;
     for (uint32_t b = 0; b < node->blocks; b++) {
         LiveRange range = node_block_range(node, b);
         for (uint32_t i = 0; i < range.count; i++) {
-            Stay stay = {range.items[i], round->placement.rects[n][b], b};
-            PUSH(scratch, stays, count, capacity, stay);
+            PlacedInterval one = {range.items[i], round->placement.rects[n][b], b};
+            PUSH(scratch, placed, count, capacity, one);
         }
     }
-    bool apart = stays_are_apart(stays, count, never, NULL);
+    bool apart = check_overlaps(placed, count, never, NULL);
     arena_reset(scratch);
     return !apart;
 }

@@ -493,11 +493,9 @@ static void start(Explain *pass) {
     const Explained *about = pass->about;
     pass->live = live_range(about->func, pass->arena);
     pass->nodes = renumber(about->func, &pass->live, NULL, pass->arena);
-    if (about->options->allocator == ALLOCATOR_FLAT)
-        find_costs_flat(about->func, &pass->nodes, about->target, NULL,
-                        about->options->dma_optlevel > 4, pass->arena);
-    else
-        find_costs(about->func, &pass->nodes, about->target, NULL, pass->arena);
+    CostModel model = {about->target, about->options->allocator == ALLOCATOR_FLAT,
+                       about->options->dma_optlevel > 4};
+    find_costs(about->func, &pass->nodes, model, NULL, pass->arena);
     pass->pressure = find_pressure(&pass->nodes, pass->arena);
     pass->moved_to = RAW_ARRAY(pass->arena, uint32_t, about->func->ninsts);
     for (uint32_t p = 0; p < about->func->ninsts; p++)

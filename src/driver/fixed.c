@@ -6,20 +6,20 @@ typedef struct {
     const Func *func;
     DiagQueue *diags;
     Arena scratch;
-    Stay *stays;
-    size_t nstays, stay_capacity;
+    PlacedInterval *placed;
+    size_t nplaced, placed_capacity;
     bool *reported; /* [ntensors] */
 } Check;
 
-static void gather_stays(Check *check, const Live *live) {
+static void gather_placed(Check *check, const Live *live) {
     for (uint32_t t = 0; t < check->func->ntensors; t++) {
         const Tensor *tensor = &check->func->tensors[t];
         if (tensor->space != SPACE_SB || !tensor->at) continue;
         for (int64_t b = 0; b < tensor->blocks; b++) {
             LiveRange range = live_block(live, t, b);
             for (uint32_t i = 0; i < range.count; i++) {
-                Stay stay = {range.items[i], tensor_rect(tensor, tensor->at[b]), t};
-                PUSH(&check->scratch, check->stays, check->nstays, check->stay_capacity, stay);
+                PlacedInterval one = {range.items[i], tensor_rect(tensor, tensor->at[b]), t};
+                PUSH(&check->scratch, check->placed, check->nplaced, check->placed_capacity, one);
             }
         }
     }
@@ -49,14 +49,14 @@ static void report(Check *check, uint32_t tensor, uint32_t other) {
 }
 
 /* True if two rectangles are one and the same place, to the byte. */
-static bool coincide(const Check *check, const Stay *a, const Stay *b) {
+static bool coincide(const Check *check, const PlacedInterval *a, const PlacedInterval *b) {
     const Tensor *one = &check->func->tensors[a->owner], *other = &check->func->tensors[b->owner];
     return a->rect.low == b->rect.low && a->rect.high == b->rect.high &&
            a->rect.mask == b->rect.mask && one->at[0].byte % GRANULE == other->at[0].byte % GRANULE;
 }
 
 /* The two ends of an elided copy, at one place, may meet where one of them ends. */
-static bool judge(void *context, const Stay *earlier, const Stay *later) {
+static bool judge(void *context, const PlacedInterval *earlier, const PlacedInterval *later) {
     Check *check = context;
     uint32_t point = later->interval.first;
     bool hands_on = earlier->interval.last == point || later->interval.last == point;
@@ -69,9 +69,9 @@ static bool judge(void *context, const Stay *earlier, const Stay *later) {
 
 bool check_fixed(const Func *func, const Live *live, DiagQueue *diags) {
     Check check = {.func = func, .diags = diags};
-    gather_stays(&check, live);
+    gather_placed(&check, live);
     check.reported = NEW_ARRAY(&check.scratch, bool, func->ntensors);
-    bool clean = stays_are_apart(check.stays, check.nstays, judge, &check);
+    bool clean = check_overlaps(check.placed, check.nplaced, judge, &check);
     arena_free(&check.scratch);
     return clean;
 }

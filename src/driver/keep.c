@@ -184,7 +184,8 @@ static void merge_partners(Keep *keep) {
     bool *apart = NEW_ARRAY(keep->arena, bool, keep->partners.count);
     for (uint32_t i = 0; i < keep->partners.count; i++)
         apart[i] = is_apart(keep, keep->partners.items[i]);
-    keep->merged = coalesce(&handing, &keep->partners, apart, NULL, &keep->axis, keep->arena);
+    CoalesceOptions options = {.size = keep->axis.size, .frozen = apart};
+    keep->merged = coalesce(&handing, &keep->partners, options, keep->arena);
     keep->graph = build(&keep->merged.nodes, keep->arena);
     uint32_t count = keep->merged.nodes.count;
     keep->asked = NEW_ARRAY(keep->arena, Rect *, count);
@@ -289,8 +290,8 @@ static void go_back(Keep *keep, Placement *placement) {
     }
 }
 
-/* Steps of repair for each edge of the graph, and beside that. */
-enum { REPAIR_PER_EDGE = 10, REPAIR_STEPS = 4000000 };
+/* Steps of eviction for each edge of the graph, and beside that. */
+enum { EVICT_PER_EDGE = 10, EVICT_STEPS = 4000000 };
 
 static uint32_t count_granted(const Keep *keep, const Placement *placement) {
     uint32_t count = 0;
@@ -318,9 +319,9 @@ static bool try_order(Keep *keep, DropOrder drop, Round *best) {
     drop_wishes(keep, drop);
     place_around(keep, &view);
     bool around = view.placed;
-    bool placed = around || repair(&keep->merged.nodes, &keep->graph, &keep->axis,
-                                   REPAIR_STEPS + REPAIR_PER_EDGE * keep->graph.edges,
-                                   &view.placement, keep->arena);
+    EvictLimits limits = {keep->axis.size, EVICT_STEPS + EVICT_PER_EDGE * keep->graph.edges};
+    bool placed =
+        around || evict(&keep->merged.nodes, &keep->graph, limits, &view.placement, keep->arena);
     if (!placed) return false;
     go_back(keep, &view.placement);
     offer(keep, &view, best);

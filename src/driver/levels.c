@@ -73,10 +73,10 @@ static double attempt_cost(const Levels *levels) {
     return cost;
 }
 
-/* Steps of repair: plenty for small functions, in proportion to the graph for large ones. */
-static uint64_t repair_steps(const Round *round) {
+/* Plenty of steps for small functions, in proportion to the graph for large ones. */
+static EvictLimits evict_limits(const Levels *levels) {
     enum { LEAST = 2000000, PER_EDGE = 10 };
-    return LEAST + PER_EDGE * round->graph.edges;
+    return (EvictLimits){levels->relief->size, LEAST + PER_EDGE * levels->round->graph.edges};
 }
 
 static ResideOptions reside_options(const Levels *levels, uint32_t percent) {
@@ -197,7 +197,6 @@ static void try_percents(Levels *levels) {
 
 /* Gives way where places are missing: parts the nodes that have none until all fit. */
 static bool part_until_placed(Levels *levels) {
-    Axis axis = axis_make(levels->relief->size);
     for (int held = 0; held < MOST_HELD && !levels->round->placed; held++) {
         uint32_t parted = part_failed(levels->plan, levels->current, levels->target,
                                       levels->relief->size, levels->round, levels->memory);
@@ -207,8 +206,8 @@ static bool part_until_placed(Levels *levels) {
         rewrite_with(levels, &places);
         levels->round->placed =
             levels->round->placed ||
-            repair(&levels->round->nodes, &levels->round->graph, &axis, repair_steps(levels->round),
-                   &levels->round->placement, levels->memory);
+            evict(&levels->round->nodes, &levels->round->graph, evict_limits(levels),
+                  &levels->round->placement, levels->memory);
     }
     return levels->round->placed;
 }

@@ -206,18 +206,8 @@ static bool find_place(Pass *pass, uint32_t before, uint32_t after, Rect *rect) 
     if (is_free(pass, *rect)) return true;
     *rect = pass->round->placement.rects[after][0];
     if (is_free(pass, *rect)) return true;
-    SortKey *order = RAW_ARRAY(&pass->scratch, SortKey, pass->ntaken);
-    Rect *sorted = RAW_ARRAY(&pass->scratch, Rect, pass->ntaken);
-    for (uint32_t i = 0; i < pass->ntaken; i++)
-        order[i] = (SortKey){pass->taken[i].low, i};
-    sort_keys(order, pass->ntaken, &pass->scratch);
-    for (uint32_t i = 0; i < pass->ntaken; i++)
-        sorted[i] = pass->taken[order[i].id];
-    Fit fit;
-    if (!fit_lowest(sorted, pass->ntaken, node->class, node->height, node->align, pass->size, &fit))
-        return false;
-    *rect = (Rect){fit.offset, fit.offset + node->height, fit.band};
-    return true;
+    sort_by_low(pass->taken, pass->ntaken, &pass->scratch);
+    return first_fit(pass->taken, pass->ntaken, shape_of(node), pass->size, rect);
 }
 
 /* ---- joining ---- */

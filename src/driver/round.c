@@ -1,11 +1,9 @@
 #include "driver/round.h"
 
+#include <assert.h>
+
 #include "analysis/opaque.h"
 #include "place/cost.h"
-#include "place/evict.h"
-#include "place/exact/pack.h"
-#include "place/select_flat.h"
-#include "support/sort.h"
 
 /* A copy that serves one access and lives beside it cannot be cut any further. */
 static bool is_minimal(const Rewritten *rewritten, const Plan *plan, uint32_t tensor) {
@@ -66,162 +64,63 @@ void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *t
     round->nodes = renumber(func, &round->live, copy, arena);
     Arena scratch;
     arena_init(&scratch);
-    if (flat)
-        find_costs_flat(func, &round->nodes, target, minimal, options->dma_optlevel > 4, &scratch);
-    else
-        find_costs(func, &round->nodes, target, minimal, &scratch);
+    CostModel model = {target, flat, options->dma_optlevel > 4};
+    find_costs(func, &round->nodes, model, minimal, &scratch);
     round->meetings = count_meetings(&round->nodes, &scratch);
     arena_free(&scratch);
     round->pressure = find_pressure(&round->nodes, arena);
 }
 
-/* Places of a search, as select would have given them. */
-static void take_places(Round *round, const PackItem *items, Arena *arena) {
-    Placement *placement = &round->placement;
-    placement->nfailed = 0;
-    placement->score = 0;
-    const PackItem *next = items;
-    for (uint32_t n = 0; n < round->nodes.count; n++) {
-        uint32_t blocks = round->nodes.items[n].blocks;
-        placement->rects[n] = RAW_ARRAY(arena, Rect, blocks);
-        for (uint32_t b = 0; b < blocks; b++) {
-            const Node *node = &round->nodes.items[n];
-            if (node->fixed) {
-                placement->rects[n][b] = node->rects[b];
-            } else if (node_block_range(node, b).count == 0) {
-                /* A block that never lives needs a place but keeps nobody from it. */
-                placement->rects[n][b] = (Rect){0, node->height, class_bands(node->class).masks[0]};
-            } else {
-                placement->rects[n][b] =
-                    (Rect){next->offset, next->offset + next->height, next->band};
-            }
-            next += node_block_range(node, b).count > 0;
-        }
+/* Steps of the exact search: ten times more at each level of effort; a hundredth of them once
+ * something is spilled, when another round costs less than a longer search. */
+static void set_exact_steps(Placer *placer, int effort, bool spilled) {
+    enum { STEPS = 1000000000, OF_EACH = 4000000, PART = 100 };
+    placer->exact_steps = STEPS / (spilled ? PART : 1);
+    placer->exact_steps_of_each = OF_EACH / (spilled ? PART : 1);
+    for (int level = 2; level < effort; level++) {
+        placer->exact_steps *= 10;
+        placer->exact_steps_of_each *= 10;
     }
 }
 
-/* Steps of the search: the effort's, at most so many for each rectangle, as small problems that
- * resist are not worth a large one's time; a part of them once something is spilled, when another
- * round costs less than a longer search. */
-static uint64_t search_steps(const Options *options, size_t rectangles, bool spilled) {
-    enum { PART = 100, PER_RECTANGLE = 4000000 };
-    uint64_t steps = pack_default_steps(options->effort), most = PER_RECTANGLE * rectangles;
-    for (int level = 2; level < options->effort; level++)
-        most = most > UINT64_MAX / 10 ? UINT64_MAX : most * 10;
-    return (steps < most ? steps : most) / (spilled ? PART : 1);
+Placer placer_for(const Options *options, bool spilled) {
+    bool more = options->effort >= 1;
+    Placer placer = {.flat = options->allocator == ALLOCATOR_FLAT,
+                     .metric = options->metric,
+                     .evict = more,
+                     .by_height = more,
+                     .other_metrics = more,
+                     .crowded = spilled && more,
+                     .seed = options->seed,
+                     .deadline = options->deadline};
+    if (options->effort >= 2) set_exact_steps(&placer, options->effort, spilled);
+    return placer;
 }
 
-/* A search over so many nodes finds nothing that repair does not. */
-enum { MOST_SEARCHED = 4000, FEW_NODES = 500, FEW_FAILED = 8 };
-
-static void search_round(const Options *options, uint32_t size, bool spilled, Arena *arena,
-                         Round *round) {
-    Arena scratch;
-    arena_init(&scratch);
-    size_t count = 0;
-    for (uint32_t n = 0; n < round->nodes.count; n++)
-        count += round->nodes.items[n].blocks;
-    PackProblem problem = {RAW_ARRAY(&scratch, PackItem, count), 0, size};
-    for (uint32_t n = 0; n < round->nodes.count; n++) {
-        const Node *node = &round->nodes.items[n];
-        for (uint32_t b = 0; b < node->blocks; b++) {
-            PackItem item = {.class = node->class,
-                             .height = node->height,
-                             .align = node->align,
-                             .range = node_block_range(node, b)};
-            if (node->fixed) {
-                item.height = node->rects[b].high - node->rects[b].low;
-                item.fixed = true;
-                item.band = node->rects[b].mask;
-                item.offset = node->rects[b].low;
-            }
-            if (item.range.count > 0) problem.items[problem.count++] = item;
-        }
-    }
-    uint64_t used;
-    PackOptions pack_options = {.steps = search_steps(options, count, spilled),
-                                .seed = options->seed,
-                                .deadline = options->deadline};
-    if (pack(&problem, pack_options, &scratch, &used) == PACK_FOUND) {
-        take_places(round, problem.items, arena);
-        round->placed = true;
-    }
-    arena_free(&scratch);
-}
-
-/* Steps of repair: for each edge of the graph, and beside that for each node up to a limit. */
-static uint64_t repair_steps(const Round *round) {
-    enum { PER_EDGE = 10, PER_NODE = 10000, MOST = 4000000 };
-    uint64_t own = (uint64_t)PER_NODE * round->nodes.count;
-    return (own < MOST ? own : MOST) + PER_EDGE * round->graph.edges;
-}
-
-/* Whether a placement leaves less out than the best so far. */
-static bool is_better(const Placement *placement, const Placement *best) {
-    if (!best->rects) return true;
-    if (placement->score != best->score) return placement->score < best->score;
-    return placement->nfailed < best->nfailed;
-}
-
-/* The highest nodes first: what a stack says little about packs best so. */
-static NodeStack by_height(const Nodes *nodes, Arena *arena) {
-    SortKey *order = RAW_ARRAY(arena, SortKey, nodes->count);
-    NodeStack stack = {.items = RAW_ARRAY(arena, uint32_t, nodes->count)};
-    for (uint32_t n = 0; n < nodes->count; n++)
-        order[n] = (SortKey){nodes->items[n].height, n};
-    sort_keys(order, nodes->count, arena);
-    for (uint32_t i = 0; i < nodes->count; i++)
-        if (!nodes->items[order[i].id].fixed) stack.items[stack.count++] = order[i].id;
-    return stack;
-}
-
-static void try_stack(const Options *options, NodeStack stack, const Axis *axis, Arena *arena,
-                      Round *round) {
-    Placement placement =
-        options->allocator == ALLOCATOR_FLAT
-            ? select_places_flat(&round->nodes, &round->graph, axis, &stack, arena)
-            : select_places(&round->nodes, &round->graph, axis, &stack, arena);
-    if (placement.nfailed > 0 && options->effort >= 1 && round->pressure.peak <= axis->size)
-        repair(&round->nodes, &round->graph, axis, repair_steps(round), &placement, arena);
-    if (!is_better(&placement, &round->placement)) return;
-    round->placement = placement;
-    round->placed = placement.nfailed == 0;
-}
-
-static void try_other_metrics(const Options *options, const Axis *axis, Arena *arena,
-                              Round *round) {
-    enum { METRICS = 3 };
-    for (int i = 1; i < METRICS && !round->placed; i++)
-        try_stack(
-            options,
-            simplify(&round->nodes, &round->graph, axis, (options->metric + i) % METRICS, arena),
-            axis, arena, round);
-}
-
-/* Once something is spilled nearly every node is hard to place, and a stack says little: large
- * functions are placed by height alone. */
-static void colour_spilled(const Options *options, const Axis *axis, Arena *arena, Round *round) {
-    round->stack = simplify(&round->nodes, &round->graph, axis, options->metric, arena);
-    if (round->nodes.count <= MOST_SEARCHED) try_stack(options, round->stack, axis, arena, round);
-    if (!round->placed) try_stack(options, by_height(&round->nodes, arena), axis, arena, round);
-    if (round->nodes.count <= FEW_NODES) try_other_metrics(options, axis, arena, round);
-    bool nearly = round->placement.nfailed <= FEW_FAILED && round->nodes.count <= MOST_SEARCHED;
-    if (!round->placed && options->effort >= 2 && nearly && round->pressure.peak <= axis->size)
-        search_round(options, axis->size, true, arena, round);
+static void take_placed(Round *round, const Placed *found) {
+    round->graph = found->graph;
+    round->stack = found->stack;
+    round->placement = found->placement;
+    round->placed = found->placed;
 }
 
 void colour_round(const Options *options, uint32_t size, bool spilled, Arena *arena, Round *round) {
-    Axis axis = axis_make(size);
-    round->graph = build(&round->nodes, arena);
-    if (spilled && options->effort >= 1) {
-        colour_spilled(options, &axis, arena, round);
-        return;
-    }
-    round->stack = simplify(&round->nodes, &round->graph, &axis, options->metric, arena);
-    try_stack(options, round->stack, &axis, arena, round);
-    if (!round->placed && options->effort >= 1)
-        try_stack(options, by_height(&round->nodes, arena), &axis, arena, round);
-    if (!round->placed && options->effort >= 2 && round->pressure.peak <= size)
-        search_round(options, size, spilled, arena, round);
-    if (options->effort >= 1) try_other_metrics(options, &axis, arena, round);
+    PlaceProblem problem = {&round->nodes, &round->pressure, size};
+    Placer placer = placer_for(options, spilled);
+    Placed found = place(&problem, &placer, arena);
+    take_placed(round, &found);
+}
+
+bool colour_together(const Options *options, uint32_t size, bool spilled,
+                     const Rewritten *rewritten, bool *frozen, Arena *arena, Round *round) {
+    static_assert(INSERTED == UINT32_MAX, "an inserted copy is never frozen");
+    PlaceProblem problem = {&round->nodes, &round->pressure, size};
+    Placer placer = placer_for(options, spilled);
+    Freeze freeze = {frozen, rewritten->origin_inst};
+    Coalesced found = place_coalesced(round->func, &problem, &placer, &freeze, arena);
+    round->groups = found.groups;
+    if (!found.places.placed) return false;
+    take_placed(round, &found.places);
+    round->coalesced = found.merges;
+    return true;
 }

@@ -1,9 +1,9 @@
-/* One round: analysis and colouring of the function as it stands. */
+/* One round: analysis and placement of the function as it is now. */
 #ifndef DRIVER_ROUND_H
 #define DRIVER_ROUND_H
 
 #include "driver/options.h"
-#include "place/select.h"
+#include "place/place_coalesced.h"
 #include "spill/rewrite.h"
 
 typedef struct {
@@ -28,9 +28,16 @@ Live live_as_coloured(const Func *func, const Live *live, const Options *options
 void analyse_round(const Rewritten *rewritten, const Plan *plan, const Target *target,
                    const Options *options, Arena *arena, Round *round);
 
-/* Builds the graph and looks for places: simplify and select, then from effort 1 on repair and the
- * other metrics, from effort 2 on the placement search where no point is over capacity. `spilled`:
- * this is not the input as it came. */
+/* The passes of place() that an effort stands for. `spilled`: this is not the input as it came. */
+Placer placer_for(const Options *options, bool spilled);
+
+/* place() for a round, by placer_for(). Requires an analysed round. */
 void colour_round(const Options *options, uint32_t size, bool spilled, Arena *arena, Round *round);
+
+/* place_coalesced() for a round of `rewritten`. On success fills the round as colour_round() does
+ * and returns true; else the round is as before but for its count of groups. frozen[p]: the copy at
+ * instruction p of the input is not coalesced, in this round or a later one. */
+bool colour_together(const Options *options, uint32_t size, bool spilled,
+                     const Rewritten *rewritten, bool *frozen, Arena *arena, Round *round);
 
 #endif

@@ -2,7 +2,6 @@
 #include "driver/finish.h"
 #include "driver/job.h"
 #include "driver/levels.h"
-#include "driver/together.h"
 #include "support/clock.h"
 
 enum { MOST_ROUNDS = 24, LONGEST_GRAPH = 1 << 28 };
@@ -44,7 +43,7 @@ static bool keep_earlier(Job *job, Arena *memory, Round *round) {
 }
 
 /* Partners share a place before anything is spilled, or where all else has failed; in between, room
- * for the values comes first (see draw_together()). */
+ * for the values comes first (see recolour()). */
 static void colour(Job *job, Arena *memory, Round *round) {
     const Options *options = job->options;
     bool spilled = any_spilled(&job->plan), first = !spilled || options->effort == 0;

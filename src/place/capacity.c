@@ -10,7 +10,7 @@ int64_t placements(const Axis *axis, const Node *node) {
     return class_bands(node->class).count * offsets;
 }
 
-static int64_t bands_met(const Node *n, uint8_t mask) {
+static int64_t bands_taken(const Node *n, uint8_t mask) {
     Bands bands = class_bands(n->class);
     int64_t count = 0;
     for (int b = 0; b < bands.count; b++)
@@ -22,8 +22,8 @@ int64_t impact_of_all(const Axis *axis, const Node *n, const Node *m) {
     if (!m->fixed) return m->blocks * impact(axis, n, m);
     int64_t sum = 0;
     for (uint32_t b = 0; b < m->blocks; b++)
-        sum += bands_met(n, m->rects[b].mask) *
-               offsets_met(shape_of(n), m->rects[b].high - m->rects[b].low);
+        sum += bands_taken(n, m->rects[b].mask) *
+               offsets_taken(shape_of(n), m->rects[b].high - m->rects[b].low);
     return sum;
 }
 

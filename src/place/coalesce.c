@@ -1,33 +1,33 @@
 #include "place/coalesce.h"
 
-#include <math.h>
+#include <assert.h>
 #include <string.h>
 
 #include "support/sort.h"
 
-/* Neighbours of a node that leads a group; members of groups may stand in it under old numbers. */
+/* NeighbourList of a node that leads a group; members of groups may be in it under old numbers. */
 typedef struct {
     uint32_t *items;
     size_t count, capacity;
-} Neighbours;
+} NeighbourList;
 
 typedef struct {
     const Handing *handing;
     const Func *func;
     const Nodes *before;
-    const Axis *axis;
-    bool conservative; /* there is a graph */
-    Node *items;       /* [before] of leaders: the merged node */
-    uint32_t *leader;  /* [before] of each node, always up to date */
-    uint32_t *next;    /* [before] ring of the nodes of one group */
-    Neighbours *neighbours;
-    int64_t *caps;     /* [before] of leaders: places left whatever the neighbours do */
+    Axis axis;
+    bool conservative;
+    Node *items;      /* [before] of leaders: the merged node */
+    uint32_t *leader; /* [before] of each node, always up to date */
+    uint32_t *next;   /* [before] ring of the nodes of one group */
+    NeighbourList *neighbours;
+    int64_t *caps;     /* [before] of leaders: places left wherever the neighbours are */
     uint32_t *marks_a; /* [before] stamp: a neighbour of the one, of the other */
     uint32_t *marks_b;
     uint32_t stamp;
     uint32_t *fixed; /* fixed nodes, for they have no partners of each other */
     uint32_t nfixed;
-    bool *odd;    /* [before] fixed where sballoc itself would never place it */
+    bool *odd;    /* [before] fixed where sballoc would not place a tensor */
     Arena *arena; /* of the result */
     Arena scratch;
 } Coalesce;
@@ -59,8 +59,8 @@ static void unite_ranges(const Node *a, const Node *b, Node *merged, Arena *aren
             unite(node_block_range(a, block), node_block_range(b, block), arena);
 }
 
-/* What both would be together, but for their ranges; false where no place suits both. */
-static bool shape_together(const Node *a, const Node *b, Node *merged) {
+/* The node that both would be, but for its ranges; false where no place suits both. */
+static bool merge_shapes(const Node *a, const Node *b, Node *merged) {
     const Node *given = a->fixed ? a : b, *other = a->fixed ? b : a;
     if (other->fixed) return false;
     *merged = *given;
@@ -71,11 +71,11 @@ static bool shape_together(const Node *a, const Node *b, Node *merged) {
         Bands bands = class_bands(other->class);
         for (uint32_t i = 0; i < given->blocks; i++) {
             Rect rect = given->rects[i];
-            bool stands = rect.high - rect.low == other->height && rect.low % other->align == 0;
+            bool suits = rect.high - rect.low == other->height && rect.low % other->align == 0;
             bool found = false;
             for (int band = 0; band < bands.count; band++)
                 found |= bands.masks[band] == rect.mask;
-            if (!stands || !found) return false;
+            if (!suits || !found) return false;
         }
         return true;
     }
@@ -87,7 +87,7 @@ static bool shape_together(const Node *a, const Node *b, Node *merged) {
            other->class == given->class;
 }
 
-/* True if a fixed node that was not fixed alone keeps clear of all others. */
+/* True if the merged node, fixed now as a whole, overlaps no other fixed node. */
 static bool clear_of_fixed(const Coalesce *pass, const Node *merged, uint32_t a, uint32_t b) {
     for (uint32_t i = 0; i < pass->nfixed; i++) {
         uint32_t leader = pass->leader[pass->fixed[i]];
@@ -107,20 +107,20 @@ static bool clear_of_fixed(const Coalesce *pass, const Node *merged, uint32_t a,
 
 static void start_neighbours(Coalesce *pass, const Graph *graph) {
     for (uint32_t n = 0; n < pass->before->count; n++) {
-        Neighbours *list = &pass->neighbours[n];
-        pass->caps[n] = own_capacity(pass->axis, &pass->items[n]);
+        NeighbourList *list = &pass->neighbours[n];
+        pass->caps[n] = own_capacity(&pass->axis, &pass->items[n]);
         list->items = RAW_ARRAY(&pass->scratch, uint32_t, degree_of(graph, n));
         list->count = 0;
         list->capacity = degree_of(graph, n);
         uint32_t m;
         for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);) {
-            pass->caps[n] -= impact_of_all(pass->axis, &pass->items[n], &pass->items[m]);
+            pass->caps[n] -= impact_of_all(&pass->axis, &pass->items[n], &pass->items[m]);
             list->items[list->count++] = m;
         }
     }
 }
 
-/* Marks the leaders of all neighbours of the node but the two that are to be merged. */
+/* Marks the leaders of all neighbours of the node, without the two to be merged. */
 static void mark_neighbours(Coalesce *pass, uint32_t n, uint32_t *marks, uint32_t a, uint32_t b) {
     for (size_t i = 0; i < pass->neighbours[n].count; i++) {
         uint32_t m = pass->leader[pass->neighbours[n].items[i]];
@@ -128,33 +128,34 @@ static void mark_neighbours(Coalesce *pass, uint32_t n, uint32_t *marks, uint32_
     }
 }
 
-static bool is_in_the_way(const Coalesce *pass, uint32_t m) {
+/* Never certain to be colourable: a neighbour that counts. */
+static bool is_significant(const Coalesce *pass, uint32_t m) {
     return pass->items[m].fixed || pass->caps[m] <= 0;
 }
 
-/* George: what could stand in the way of the merged node, stands in the way of `to` already. */
+/* George: each neighbour of `from` that could take a place is a neighbour of `to` already. */
 static bool adds_nothing(const Coalesce *pass, uint32_t from, const uint32_t *marks_of_to,
                          const Node *to, const Node *merged, uint32_t other) {
     if (!to->fixed && (to->class != merged->class || to->align != merged->align)) return false;
     for (size_t i = 0; i < pass->neighbours[from].count; i++) {
         uint32_t m = pass->leader[pass->neighbours[from].items[i]];
         if (m == from || m == other || marks_of_to[m] == pass->stamp) continue;
-        if (is_in_the_way(pass, m)) return false;
+        if (is_significant(pass, m)) return false;
     }
     return true;
 }
 
-/* Briggs: places are left when all neighbours that could stand in the way do. */
+/* Briggs: places are left when all neighbours that could take some have done so. */
 static bool stays_colourable(Coalesce *pass, uint32_t a, uint32_t b, const Node *merged) {
-    int64_t cap = own_capacity(pass->axis, merged);
+    int64_t cap = own_capacity(&pass->axis, merged);
     for (int end = 0; end < 2; end++) {
-        const Neighbours *list = &pass->neighbours[end ? b : a];
+        const NeighbourList *list = &pass->neighbours[end ? b : a];
         for (size_t i = 0; i < list->count; i++) {
             uint32_t m = pass->leader[list->items[i]];
             bool first =
                 end == 0 ? pass->marks_a[m] == pass->stamp : pass->marks_b[m] == pass->stamp;
-            if (m == a || m == b || !first || !is_in_the_way(pass, m)) continue;
-            cap -= impact_of_all(pass->axis, merged, &pass->items[m]);
+            if (m == a || m == b || !first || !is_significant(pass, m)) continue;
+            cap -= impact_of_all(&pass->axis, merged, &pass->items[m]);
             /* Once only, for both ends. */
             pass->marks_a[m] = pass->marks_b[m] = pass->stamp - 1;
         }
@@ -162,7 +163,7 @@ static bool stays_colourable(Coalesce *pass, uint32_t a, uint32_t b, const Node 
     return cap > 0;
 }
 
-static bool is_no_harder(Coalesce *pass, uint32_t a, uint32_t b, const Node *merged) {
+static bool is_as_easy(Coalesce *pass, uint32_t a, uint32_t b, const Node *merged) {
     const Node *one = &pass->items[a], *other = &pass->items[b];
     pass->stamp += 2;
     mark_neighbours(pass, a, pass->marks_a, a, b);
@@ -173,24 +174,24 @@ static bool is_no_harder(Coalesce *pass, uint32_t a, uint32_t b, const Node *mer
     return !merged->fixed && stays_colourable(pass, a, b, merged);
 }
 
-/* The neighbours of a and b become those of a; what they leave each of them changes. */
+/* The neighbours of a and b become those of a; the places left change for each. */
 static void merge_neighbours(Coalesce *pass, uint32_t a, uint32_t b, const Node *merged) {
     pass->stamp += 2;
     mark_neighbours(pass, a, pass->marks_a, a, b);
     mark_neighbours(pass, b, pass->marks_b, a, b);
-    Neighbours all = {0};
-    int64_t cap = own_capacity(pass->axis, merged);
+    NeighbourList all = {0};
+    int64_t cap = own_capacity(&pass->axis, merged);
     for (int end = 0; end < 2; end++) {
-        const Neighbours *list = &pass->neighbours[end ? b : a];
+        const NeighbourList *list = &pass->neighbours[end ? b : a];
         for (size_t i = 0; i < list->count; i++) {
             uint32_t m = pass->leader[list->items[i]];
             bool of_a = pass->marks_a[m] == pass->stamp, of_b = pass->marks_b[m] == pass->stamp;
             if (!of_a && !of_b) continue;
             const Node *node = &pass->items[m];
-            if (of_a) pass->caps[m] += impact_of_all(pass->axis, node, &pass->items[a]);
-            if (of_b) pass->caps[m] += impact_of_all(pass->axis, node, &pass->items[b]);
-            pass->caps[m] -= impact_of_all(pass->axis, node, merged);
-            cap -= impact_of_all(pass->axis, merged, node);
+            if (of_a) pass->caps[m] += impact_of_all(&pass->axis, node, &pass->items[a]);
+            if (of_b) pass->caps[m] += impact_of_all(&pass->axis, node, &pass->items[b]);
+            pass->caps[m] -= impact_of_all(&pass->axis, node, merged);
+            cap -= impact_of_all(&pass->axis, merged, node);
             pass->marks_a[m] = pass->marks_b[m] = 0;
             PUSH(&pass->scratch, all.items, all.count, all.capacity, m);
         }
@@ -216,14 +217,14 @@ static void merge(Coalesce *pass, uint32_t a, uint32_t b, const Node *merged) {
 static bool try_merge(Coalesce *pass, uint32_t a, uint32_t b) {
     if (a == b || pass->odd[a] || pass->odd[b]) return false;
     Node merged;
-    if (!shape_together(&pass->items[a], &pass->items[b], &merged) ||
+    if (!merge_shapes(&pass->items[a], &pass->items[b], &merged) ||
         !partners_meet_rightly(pass->handing, pass->leader, &pass->items[a], &pass->items[b]))
         return false;
-    if (!merged.fixed && own_capacity(pass->axis, &merged) <= 0)
+    if (!merged.fixed && own_capacity(&pass->axis, &merged) <= 0)
         return false; /* too large for SB */
     unite_ranges(&pass->items[a], &pass->items[b], &merged, pass->arena);
     if (merged.fixed && !clear_of_fixed(pass, &merged, a, b)) return false;
-    if (pass->conservative && !is_no_harder(pass, a, b, &merged)) return false;
+    if (pass->conservative && !is_as_easy(pass, a, b, &merged)) return false;
     merge(pass, a, b, &merged);
     return true;
 }
@@ -280,27 +281,39 @@ static void start(Coalesce *pass, const Graph *graph) {
         for (int64_t b = 0; b < tensor->blocks; b++)
             pass->odd[n] |= tensor->at[b].byte % GRANULE != 0;
     }
-    if (!graph) return;
+    if (!pass->conservative) return;
     pass->marks_a = NEW_ARRAY(&pass->scratch, uint32_t, count);
     pass->marks_b = NEW_ARRAY(&pass->scratch, uint32_t, count);
     pass->caps = RAW_ARRAY(&pass->scratch, int64_t, count);
-    pass->neighbours = RAW_ARRAY(&pass->scratch, Neighbours, count);
+    pass->neighbours = RAW_ARRAY(&pass->scratch, NeighbourList, count);
     start_neighbours(pass, graph);
 }
 
-Merged coalesce(const Handing *handing, const Partners *partners, const bool *apart,
-                const Graph *graph, const Axis *axis, Arena *arena) {
+/* For the asserts: partners are two nodes each, and nothing is linked yet. */
+static inline bool are_partners_of(const Partners *partners, const Nodes *nodes) {
+    for (uint32_t i = 0; i < partners->count; i++) {
+        Partner partner = partners->items[i];
+        if (partner.dst >= nodes->count || partner.src >= nodes->count) return false;
+        if (nodes->items[partner.dst].partner || nodes->items[partner.src].partner) return false;
+    }
+    return true;
+}
+
+Merged coalesce(const Handing *handing, const Partners *partners, CoalesceOptions options,
+                Arena *arena) {
+    assert(are_partners_of(partners, handing->nodes));
+    assert(!options.conservative || options.graph->of);
     Coalesce pass = {.handing = handing,
                      .func = handing->func,
                      .before = handing->nodes,
-                     .axis = axis,
-                     .conservative = graph != NULL,
+                     .axis = axis_make(options.size),
+                     .conservative = options.conservative,
                      .arena = arena};
-    start(&pass, graph);
+    start(&pass, options.graph);
     SortKey *order = deepest_first(pass.func, partners, &pass.scratch);
     for (uint32_t i = 0; i < partners->count; i++) {
         Partner partner = partners->items[order[i].id];
-        if (!apart[order[i].id])
+        if (!options.frozen[order[i].id])
             try_merge(&pass, pass.leader[partner.dst], pass.leader[partner.src]);
     }
     Merged merged = number_leaders(&pass);

@@ -117,7 +117,7 @@ static Pricer make_pricer(const Func *func, const Target *target, Arena *scratch
                     .dram_written = find_written(func, scratch)};
 }
 
-static bool must_stay(const Func *func, const Node *node, const bool *minimal) {
+static bool must_not_spill(const Func *func, const Node *node, const bool *minimal) {
     const Tensor *tensor = &func->tensors[node->tensor];
     return tensor->fixed || tensor->pin || tensor->output || (minimal && minimal[node->tensor]) ||
            is_short(node->range);
@@ -127,28 +127,16 @@ static double finite(double cost) {
     return cost < DBL_MAX / 2 ? cost : DBL_MAX / 2;
 }
 
-void find_costs(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
+void find_costs(const Func *func, Nodes *nodes, CostModel model, const bool *minimal,
                 Arena *scratch) {
-    Pricer pricer = make_pricer(func, target, scratch);
+    Pricer pricer = make_pricer(func, model.target, scratch);
     for (uint32_t n = 0; n < nodes->count; n++) {
         Node *node = &nodes->items[n];
         node->cost = INFINITY;
-        if (must_stay(func, node, minimal)) continue;
+        if (must_not_spill(func, node, minimal)) continue;
         bool read = false;
-        double cost = price(&pricer, node->tensor, &read);
-        if (read) node->cost = finite(cost);
-    }
-}
-
-void find_costs_flat(const Func *func, Nodes *nodes, const Target *target, const bool *minimal,
-                     bool remat_reads, Arena *scratch) {
-    Pricer pricer = make_pricer(func, target, scratch);
-    for (uint32_t n = 0; n < nodes->count; n++) {
-        Node *node = &nodes->items[n];
-        node->cost = INFINITY;
-        if (must_stay(func, node, minimal)) continue;
-        bool read = false;
-        double cost = price_flat(&pricer, node->tensor, remat_reads, &read);
+        double cost = model.flat ? price_flat(&pricer, node->tensor, model.remat_reads, &read)
+                                 : price(&pricer, node->tensor, &read);
         if (read) node->cost = finite(cost);
     }
 }

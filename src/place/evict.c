@@ -1,19 +1,19 @@
 #include "place/evict.h"
 
+#include <assert.h>
 #include <math.h>
-#include <string.h>
 
 #include "place/first_fit.h"
 #include "support/sort.h"
 
-/* What leaving out a node that must not be spilled weighs: more than all others together. */
-static const double MUST_STAY = 1e15;
+/* The weight of a node without a place that must not be spilled: more than all others together. */
+static const double MUST_NOT_SPILL = 1e15;
 
-/* A neighbour in the way. */
+/* A placed neighbour of the node at hand. */
 typedef struct {
     Rect rect;
     uint32_t node;
-    uint32_t reach; /* the highest granule that this one or any before it ends at */
+    uint32_t reach; /* the highest granule where this one or any before it ends */
 } Obstacle;
 
 /* A place that changed since the best state. */
@@ -26,13 +26,13 @@ typedef struct {
     const Nodes *nodes;
     const Graph *graph;
     uint32_t size;
-    double left_out, least; /* cost of the nodes without a place now, and in the best state */
+    double left_out, least; /* weight of the nodes without a place: now, and in the best state */
     Change *changes;        /* since the best state; undone at the end */
     size_t nchanges, change_capacity;
     Rect *rects;      /* [nodes] of single blocks; mask 0 where unplaced */
     Rect *const *all; /* [nodes] places of nodes with several blocks, which do not move */
-    uint32_t *moves;  /* [nodes] how often each was put out */
-    uint32_t *queue;  /* nodes that want a place, a ring of nodes + 1 */
+    uint32_t *moves;  /* [nodes] how often each was evicted */
+    uint32_t *queue;  /* nodes to place, a ring of nodes + 1 */
     uint32_t head, waiting, capacity;
     uint64_t steps;      /* left */
     Obstacle *obstacles; /* of the node at hand, sorted by low */
@@ -40,26 +40,26 @@ typedef struct {
     uint32_t nobstacles;
     size_t room;
     Arena scratch;
-} Repair;
+} Evict;
 
-static void push(Repair *pass, uint32_t n) {
+static void push(Evict *pass, uint32_t n) {
     pass->queue[(pass->head + pass->waiting++) % pass->capacity] = n;
 }
 
-static uint32_t pop(Repair *pass) {
+static uint32_t pop(Evict *pass) {
     uint32_t n = pass->queue[pass->head];
     pass->head = (pass->head + 1) % pass->capacity;
     pass->waiting--;
     return n;
 }
 
-static double weight(const Repair *pass, uint32_t n) {
+static double weight(const Evict *pass, uint32_t n) {
     double cost = pass->nodes->items[n].cost;
-    return cost < MUST_STAY ? cost + 1 : MUST_STAY;
+    return cost < MUST_NOT_SPILL ? cost + 1 : MUST_NOT_SPILL;
 }
 
-/* Every change of a place goes through here, so that the best state can be had back. */
-static void set_rect(Repair *pass, uint32_t n, Rect rect) {
+/* Every change of a place goes through here, so that the best state can be restored. */
+static void set_rect(Evict *pass, uint32_t n, Rect rect) {
     Change change = {n, pass->rects[n]};
     PUSH(&pass->scratch, pass->changes, pass->nchanges, pass->change_capacity, change);
     if (!change.before.mask && rect.mask) pass->left_out -= weight(pass, n);
@@ -67,20 +67,20 @@ static void set_rect(Repair *pass, uint32_t n, Rect rect) {
     pass->rects[n] = rect;
 }
 
-static void note_best(Repair *pass) {
+static void note_best(Evict *pass) {
     if (pass->left_out >= pass->least) return;
     pass->least = pass->left_out;
     pass->nchanges = 0;
 }
 
-static void go_back_to_best(Repair *pass) {
+static void restore_best(Evict *pass) {
     while (pass->nchanges > 0) {
         Change change = pass->changes[--pass->nchanges];
         pass->rects[change.node] = change.before;
     }
 }
 
-static void add_obstacle(Repair *pass, Rect rect, uint32_t node) {
+static void add_obstacle(Evict *pass, Rect rect, uint32_t node) {
     if (pass->nobstacles == pass->room) {
         size_t larger = pass->room ? pass->room * 2 : 256;
         pass->obstacles =
@@ -92,7 +92,7 @@ static void add_obstacle(Repair *pass, Rect rect, uint32_t node) {
 }
 
 /* The placed neighbours of n, sorted by their first granule. */
-static void gather(Repair *pass, uint32_t n) {
+static void gather(Evict *pass, uint32_t n) {
     pass->nobstacles = 0;
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
@@ -126,7 +126,7 @@ static void gather(Repair *pass, uint32_t n) {
 }
 
 /* The first obstacle that can reach granule `low`: none before it ends above. */
-static uint32_t first_reaching(const Repair *pass, uint32_t low) {
+static uint32_t first_reaching(const Evict *pass, uint32_t low) {
     uint32_t from = 0, end = pass->nobstacles;
     while (from < end) {
         uint32_t middle = from + (end - from) / 2;
@@ -138,16 +138,16 @@ static uint32_t first_reaching(const Repair *pass, uint32_t low) {
     return from;
 }
 
-/* What it costs to put out all that a rectangle meets: heights, dearer each time that a node moved.
- */
-static double eviction_price(Repair *pass, Rect rect, bool must_stay, double limit) {
+/* The price of evicting all that overlaps a rectangle: heights, times the evictions of each so far.
+ * Stops at `limit`. */
+static double eviction_price(Evict *pass, Rect rect, bool may_evict_all, double limit) {
     double price = 0;
     for (uint32_t i = first_reaching(pass, rect.low);
          i < pass->nobstacles && pass->obstacles[i].rect.low < rect.high; i++) {
         pass->steps -= pass->steps > 0;
         if (!rects_meet(pass->obstacles[i].rect, rect)) continue;
         const Node *other = &pass->nodes->items[pass->obstacles[i].node];
-        if (other->fixed || other->blocks > 1 || (isinf(other->cost) && !must_stay))
+        if (other->fixed || other->blocks > 1 || (isinf(other->cost) && !may_evict_all))
             return INFINITY;
         price += (double)other->height * (1 + pass->moves[pass->obstacles[i].node]);
         if (price >= limit) return price;
@@ -155,8 +155,8 @@ static double eviction_price(Repair *pass, Rect rect, bool must_stay, double lim
     return price;
 }
 
-/* The cheapest rectangle among those that rest on a neighbour, hang below one, or touch an end. */
-static bool cheapest_rect(Repair *pass, const Node *node, Rect *best) {
+/* The cheapest rectangle among those that touch a neighbour or an end of the axis. */
+static bool cheapest_rect(Evict *pass, const Node *node, Rect *best) {
     Bands bands = class_bands(node->class);
     double least = INFINITY;
     for (int b = 0; b < bands.count; b++) {
@@ -186,17 +186,7 @@ static bool cheapest_rect(Repair *pass, const Node *node, Rect *best) {
     return !isinf(least);
 }
 
-static bool settle(Repair *pass, uint32_t n) {
-    const Node *node = &pass->nodes->items[n];
-    gather(pass, n);
-    Fit fit;
-    if (fit_lowest(pass->taken, pass->nobstacles, node->class, node->height, node->align,
-                   pass->size, &fit)) {
-        set_rect(pass, n, (Rect){fit.offset, fit.offset + node->height, fit.band});
-        return true;
-    }
-    Rect rect;
-    if (!cheapest_rect(pass, node, &rect)) return false;
+static void evict_all(Evict *pass, Rect rect) {
     for (uint32_t i = 0; i < pass->nobstacles; i++) {
         if (!rects_meet(pass->obstacles[i].rect, rect)) continue;
         uint32_t m = pass->obstacles[i].node;
@@ -204,11 +194,22 @@ static bool settle(Repair *pass, uint32_t n) {
         pass->moves[m]++;
         push(pass, m);
     }
+}
+
+/* Places n where it is free, else where eviction is cheapest. False if nothing there may move. */
+static bool assign(Evict *pass, uint32_t n) {
+    const Node *node = &pass->nodes->items[n];
+    gather(pass, n);
+    Rect rect;
+    if (!first_fit(pass->taken, pass->nobstacles, shape_of(node), pass->size, &rect)) {
+        if (!cheapest_rect(pass, node, &rect)) return false;
+        evict_all(pass, rect);
+    }
     set_rect(pass, n, rect);
     return true;
 }
 
-static bool can_repair(const Nodes *nodes, const Placement *placement, uint32_t size) {
+static bool can_evict(const Nodes *nodes, const Placement *placement, uint32_t size) {
     for (uint32_t i = 0; i < placement->nfailed; i++) {
         const Node *node = &nodes->items[placement->failed[i]];
         if (node->blocks > 1 || node->height > size) return false;
@@ -216,8 +217,8 @@ static bool can_repair(const Nodes *nodes, const Placement *placement, uint32_t 
     return true;
 }
 
-/* What waits still has no place. */
-static void take_over(Repair *pass, Placement *placement, Arena *arena) {
+/* Hands the best state over: what waits has no place. */
+static void hand_over(Evict *pass, Placement *placement, Arena *arena) {
     placement->nfailed = 0;
     placement->score = 0;
     for (uint32_t n = 0; n < pass->nodes->count; n++) {
@@ -225,8 +226,7 @@ static void take_over(Repair *pass, Placement *placement, Arena *arena) {
         if (node->blocks > 1 || node->fixed) continue;
         if (!pass->rects[n].mask) {
             placement->rects[n] = NULL;
-            placement->failed[placement->nfailed++] = n;
-            placement->score += node->cost;
+            placement_fail(placement, pass->nodes, n);
             continue;
         }
         if (!placement->rects[n]) placement->rects[n] = NEW(arena, Rect);
@@ -234,38 +234,53 @@ static void take_over(Repair *pass, Placement *placement, Arena *arena) {
     }
 }
 
-bool repair(const Nodes *nodes, const Graph *graph, const Axis *axis, uint64_t steps,
-            Placement *placement, Arena *arena) {
-    if (!can_repair(nodes, placement, axis->size)) return false;
+/* For the assert: the failed nodes have no place, and all others have. */
+static inline bool agrees_with_failed(const Nodes *nodes, const Placement *placement) {
+    uint32_t unplaced = 0;
+    for (uint32_t n = 0; n < nodes->count; n++)
+        unplaced += placement->rects[n] == NULL;
+    for (uint32_t i = 0; i < placement->nfailed; i++)
+        if (placement->rects[placement->failed[i]]) return false;
+    return unplaced == placement->nfailed;
+}
+
+static void start(Evict *pass, const Placement *placement, Arena *own) {
+    uint32_t count = pass->nodes->count;
+    pass->rects = NEW_ARRAY(own, Rect, count);
+    pass->all = placement->rects;
+    pass->moves = NEW_ARRAY(own, uint32_t, count);
+    pass->queue = RAW_ARRAY(own, uint32_t, (size_t)count + 1);
+    pass->capacity = count + 1;
+    for (uint32_t n = 0; n < count; n++)
+        if (placement->rects[n] && pass->nodes->items[n].blocks == 1)
+            pass->rects[n] = placement->rects[n][0];
+    for (uint32_t i = 0; i < placement->nfailed; i++) {
+        push(pass, placement->failed[i]);
+        pass->left_out += weight(pass, placement->failed[i]);
+    }
+    pass->least = pass->left_out;
+}
+
+bool evict(const Nodes *nodes, const Graph *graph, EvictLimits limits, Placement *placement,
+           Arena *arena) {
+    assert(agrees_with_failed(nodes, placement));
+    if (!can_evict(nodes, placement, limits.size)) return false;
     Arena own;
     arena_init(&own);
-    Repair pass = {.nodes = nodes,
-                   .graph = graph,
-                   .size = axis->size,
-                   .rects = NEW_ARRAY(&own, Rect, nodes->count),
-                   .all = placement->rects,
-                   .moves = NEW_ARRAY(&own, uint32_t, nodes->count),
-                   .queue = RAW_ARRAY(&own, uint32_t, (size_t)nodes->count + 1),
-                   .capacity = nodes->count + 1,
-                   .steps = steps};
-    for (uint32_t n = 0; n < nodes->count; n++)
-        if (placement->rects[n] && nodes->items[n].blocks == 1)
-            pass.rects[n] = placement->rects[n][0];
-    for (uint32_t i = 0; i < placement->nfailed; i++) {
-        push(&pass, placement->failed[i]);
-        pass.left_out += weight(&pass, placement->failed[i]);
-    }
-    double before = pass.least = pass.left_out;
+    Evict pass = {.nodes = nodes, .graph = graph, .size = limits.size, .steps = limits.steps};
+    start(&pass, placement, &own);
+    double before = pass.least;
     for (uint32_t stuck = 0; pass.waiting > stuck && pass.steps > 0;) {
         uint32_t n = pop(&pass);
-        bool settled = settle(&pass, n);
-        stuck = settled ? 0 : stuck + 1;
-        if (!settled) push(&pass, n);
+        bool assigned = assign(&pass, n);
+        stuck = assigned ? 0 : stuck + 1;
+        if (!assigned) push(&pass, n);
         note_best(&pass);
     }
-    go_back_to_best(&pass);
-    if (pass.least < before) take_over(&pass, placement, arena);
+    restore_best(&pass);
+    if (pass.least < before) hand_over(&pass, placement, arena);
     arena_free(&pass.scratch);
     arena_free(&own);
+    assert(placement_is_legal(nodes, placement));
     return placement->nfailed == 0;
 }

@@ -1,14 +1,22 @@
-/* Repair: finds places for the few nodes that select left out, by moving others. */
+/* Evict: places the few nodes that select left without a place, by moving others. */
 #ifndef PLACE_EVICT_H
 #define PLACE_EVICT_H
 
-#include "place/select.h"
+#include "place/placement.h"
+#include "place/simplify.h"
 
-/* Takes a placement of select and tries to place its failed nodes: each is put where the neighbours
- * in its way are least and have moved least, and those look for new places in turn. Works on nodes
- * of one block; fixed ones never move. A step is one neighbour looked at. On success `placement` is
- * complete and true is returned; else it is as before. Deterministic. O(steps). */
-bool repair(const Nodes *nodes, const Graph *graph, const Axis *axis, uint64_t steps,
-            Placement *placement, Arena *arena);
+typedef struct {
+    uint32_t size;  /* granules of the byte axis */
+    uint64_t steps; /* a step is one neighbour looked at */
+} EvictLimits;
+
+/* Takes a legal placement and places its failed nodes: each at the cheapest rectangle, from which
+ * it evicts the neighbours that overlap it. Those look for new places in turn. The price of a
+ * neighbour is its height, higher each time that it is evicted. Moves only nodes of one block that
+ * are not fixed. Keeps the best placement on the way, the one before if none is better. Returns
+ * true if it is complete. Deterministic. O(steps). Prices rise as in negotiated congestion
+ * (McMurchie and Ebeling, "PathFinder", 1995). */
+bool evict(const Nodes *nodes, const Graph *graph, EvictLimits limits, Placement *placement,
+           Arena *arena);
 
 #endif

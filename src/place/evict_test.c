@@ -1,4 +1,4 @@
-/* Repair: places for what select left out, found by moving others. */
+/* Evict: places for what select left out, found by moving others. */
 #include "place/evict.h"
 
 #include <math.h>
@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "place/select.h"
 #include "test/count.h"
 #include "test/nodes.h"
 
@@ -89,7 +90,7 @@ static bool has_clash(const ColourProblem *problem) {
     return false;
 }
 
-/* Repair moves nodes of one block: on odd seeds there are no others. */
+/* Eviction moves nodes of one block: on odd seeds there are no others. */
 static ColourProblem make_problem(uint64_t seed, Arena *arena) {
     ColourProblem problem = random_nodes(seed, arena);
     for (uint32_t n = 0; seed % 2 && n < problem.nodes.count; n++) {
@@ -113,8 +114,9 @@ static void random_problems(void **state) {
         Placement placement = select_places(&problem.nodes, &problem.graph, &axis, &stack, &arena);
         if (placement.nfailed > 0 && !has_clash(&problem)) {
             uint32_t must_stay, must_stay_now;
+            EvictLimits limits = {problem.size, STEPS};
             double before = cost_left_out(&problem, &placement, &must_stay);
-            bool all = repair(&problem.nodes, &problem.graph, &axis, STEPS, &placement, &arena);
+            bool all = evict(&problem.nodes, &problem.graph, limits, &placement, &arena);
             double after = cost_left_out(&problem, &placement, &must_stay_now);
             assert_int_equal(all, placement.nfailed == 0);
             assert_true(must_stay_now <= must_stay);
@@ -165,9 +167,8 @@ static void moves_what_is_in_the_way(void **state) {
     arena_init(&arena);
     Nodes nodes = make_nodes(2, (const uint32_t[]){1, 3}, &arena);
     Graph graph = plain_graph(&nodes, &arena);
-    Axis axis = axis_make(SIZE);
     Placement placement = make_placement(1, &arena);
-    assert_true(repair(&nodes, &graph, &axis, STEPS, &placement, &arena));
+    assert_true(evict(&nodes, &graph, (EvictLimits){SIZE, STEPS}, &placement, &arena));
     assert_int_equal(placement.nfailed, 0);
     assert_true(placement.score == 0);
     assert_false(share_granules(placement.rects[0][0], placement.rects[1][0]));
@@ -183,13 +184,13 @@ static void leaves_what_it_cannot_better(void **state) {
         Nodes nodes = make_nodes(
             2, kind == 0 ? (const uint32_t[]){1, SIZE} : (const uint32_t[]){1, 3}, &arena);
         Graph graph = plain_graph(&nodes, &arena);
-        Axis axis = axis_make(SIZE);
+        EvictLimits limits = {SIZE, kind == 2 ? 0 : STEPS};
         Placement placement = make_placement(1, &arena);
         if (kind == 1) {
             nodes.items[0].fixed = true;
             nodes.items[0].rects = placement.rects[0];
         }
-        assert_false(repair(&nodes, &graph, &axis, kind == 2 ? 0 : STEPS, &placement, &arena));
+        assert_false(evict(&nodes, &graph, limits, &placement, &arena));
         assert_int_equal(placement.nfailed, 1);
         assert_int_equal(placement.failed[0], 1);
         assert_true(placement.score == 1000);
@@ -208,10 +209,9 @@ static void what_must_stay_comes_first(void **state) {
     Nodes nodes = make_nodes(2, (const uint32_t[]){1, SIZE}, &arena);
     nodes.items[1].cost = INFINITY;
     Graph graph = plain_graph(&nodes, &arena);
-    Axis axis = axis_make(SIZE);
     Placement placement = make_placement(1, &arena);
     placement.score = INFINITY;
-    assert_false(repair(&nodes, &graph, &axis, STEPS, &placement, &arena));
+    assert_false(evict(&nodes, &graph, (EvictLimits){SIZE, STEPS}, &placement, &arena));
     assert_int_equal(placement.nfailed, 1);
     assert_int_equal(placement.failed[0], 0);
     assert_true(placement.score == 1000);

@@ -1,26 +1,42 @@
 #include "place/first_fit.h"
 
-/* The lowest place in one band, or `size` + 1. */
-static uint64_t lowest_in_band(const Rect *taken, uint32_t count, uint8_t band, uint32_t height,
-                               uint32_t align, uint32_t size) {
+#include "support/sort.h"
+
+/* The lowest offset in one band, or more than `size` less the height where there is none. */
+static uint64_t lowest_in_band(const Rect *taken, uint32_t count, Shape shape, uint8_t band) {
     uint64_t offset = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        if (taken[i].low >= offset + height) break;
+    for (uint32_t i = 0; i < count && taken[i].low < offset + shape.height; i++)
         if ((taken[i].mask & band) && taken[i].high > offset)
-            offset = ((uint64_t)taken[i].high + align - 1) / align * align;
-    }
-    return offset + height <= size ? offset : (uint64_t)size + 1;
+            offset = align_up(taken[i].high, shape.align);
+    return offset;
 }
 
-bool fit_lowest(const Rect *taken, uint32_t count, ShapeClass class, uint32_t height,
-                uint32_t align, uint32_t size, Fit *fit) {
-    Bands bands = class_bands(class);
-    uint64_t best = (uint64_t)size + 1;
+bool first_fit(const Rect *taken, uint32_t count, Shape shape, uint32_t size, Rect *rect) {
+    Bands bands = class_bands(shape.class);
+    uint64_t best = UINT64_MAX;
     for (uint8_t b = 0; b < bands.count; b++) {
-        uint64_t offset = lowest_in_band(taken, count, bands.masks[b], height, align, size);
-        if (offset >= best) continue;
+        uint64_t offset = lowest_in_band(taken, count, shape, bands.masks[b]);
+        if (offset >= best || offset + shape.height > size) continue;
         best = offset;
-        *fit = (Fit){(uint32_t)offset, bands.masks[b]};
+        *rect = (Rect){(uint32_t)offset, (uint32_t)offset + shape.height, bands.masks[b]};
     }
-    return best <= size;
+    return best != UINT64_MAX;
+}
+
+void insert_by_low(Rect *rects, uint32_t count, Rect rect) {
+    for (; count > 0 && rects[count - 1].low > rect.low; count--)
+        rects[count] = rects[count - 1];
+    rects[count] = rect;
+}
+
+void sort_by_low(Rect *rects, uint32_t count, Arena *scratch) {
+    SortKey *order = RAW_ARRAY(scratch, SortKey, count);
+    Rect *copy = RAW_ARRAY(scratch, Rect, count);
+    for (uint32_t i = 0; i < count; i++) {
+        order[i] = (SortKey){rects[i].low, i};
+        copy[i] = rects[i];
+    }
+    sort_keys(order, count, scratch);
+    for (uint32_t i = 0; i < count; i++)
+        rects[i] = copy[order[i].id];
 }

@@ -1,21 +1,18 @@
-/* First fit: the lowest or highest free place of a rectangle among taken ones. */
+/* First fit: the lowest free place of a rectangle beside those that are taken. */
 #ifndef PLACE_FIRST_FIT_H
 #define PLACE_FIRST_FIT_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include "place/capacity.h"
 
-#include "ir/geometry.h"
+/* Finds the lowest place below `size` for one block of `shape`, in any band of its class; among
+ * equals the lowest band. Requires `taken` sorted by `low`. Fills `rect`, or returns false if there
+ * is no place. O(count times bands). */
+bool first_fit(const Rect *taken, uint32_t count, Shape shape, uint32_t size, Rect *rect);
 
-typedef struct {
-    uint32_t offset; /* first granule */
-    uint8_t band;    /* quadrant mask */
-} Fit;
+/* Adds a rectangle to a sorted list, which has room for it. O(count). */
+void insert_by_low(Rect *rects, uint32_t count, Rect rect);
 
-/* The lowest place of `height` granules, aligned to `align` granules, in any band of `class`, below
- * `size`; among equals the lowest band. `taken` is sorted by `low`. False if there is none.
- * O(count times bands). */
-bool fit_lowest(const Rect *taken, uint32_t count, ShapeClass class, uint32_t height,
-                uint32_t align, uint32_t size, Fit *fit);
+/* Sorts by `low`; equal ones keep their order. O(count log count). */
+void sort_by_low(Rect *rects, uint32_t count, Arena *scratch);
 
 #endif

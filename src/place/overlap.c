@@ -5,14 +5,14 @@
 
 enum { NOBODY = UINT32_MAX };
 
-/* Who holds what of one quadrant. Leaf i stands for the granules between edges i and i + 1. */
+/* Who holds what of one quadrant. Leaf i is the granules between edges i and i + 1. */
 typedef struct {
     uint64_t *until;  /* [2 * leaves] 1 + the last point of any holder in the part; 0: none */
-    uint32_t *holder; /* [2 * leaves] the stay that holds all of the part, or NOBODY */
+    uint32_t *holder; /* [2 * leaves] what holds all of the part, or NOBODY */
 } Quadrant;
 
 typedef struct {
-    const Stay *stays;
+    const PlacedInterval *placed;
     uint32_t *edges; /* [nedges] lows and highs, ascending, each once */
     uint32_t nedges, leaves;
     Quadrant quadrants[QUADRANTS];
@@ -33,7 +33,8 @@ static Part right_of(Part part) {
     return (Part){2 * part.node + 1, part.low + (part.high - part.low) / 2, part.high};
 }
 
-/* The lowest holder in leaves [low, high) that is still there at `point`. As deep as the tree. */
+/* The lowest holder in leaves [low, high) that is live at `point`. Recursion as deep as the tree.
+ */
 static uint32_t find_holder(const Quadrant *q, Part part, uint32_t low, uint32_t high,
                             uint32_t point) {
     if (part.high <= low || high <= part.low || q->until[part.node] <= point) return NOBODY;
@@ -78,28 +79,28 @@ static uint32_t edge_of(const Sweep *sweep, uint32_t granule) {
     return low;
 }
 
-/* A stay takes its place in one quadrant; false where the judge says no. */
+/* Enters one in a quadrant; false where the judge says no. */
 static bool enter(Sweep *sweep, Quadrant *q, uint32_t id) {
-    const Stay *stay = &sweep->stays[id];
+    const PlacedInterval *one = &sweep->placed[id];
     Part all = {1, 0, sweep->leaves};
-    uint32_t low = edge_of(sweep, stay->rect.low), high = edge_of(sweep, stay->rect.high);
+    uint32_t low = edge_of(sweep, one->rect.low), high = edge_of(sweep, one->rect.high);
     bool outlived = false;
     for (uint32_t at = low; at < high;) {
-        uint32_t other = find_holder(q, all, at, high, stay->interval.first);
+        uint32_t other = find_holder(q, all, at, high, one->interval.first);
         if (other == NOBODY) break;
-        if (!sweep->judge(sweep->context, &sweep->stays[other], stay)) return false;
-        outlived |= sweep->stays[other].interval.last > stay->interval.last;
-        at = edge_of(sweep, sweep->stays[other].rect.high);
+        if (!sweep->judge(sweep->context, &sweep->placed[other], one)) return false;
+        outlived |= sweep->placed[other].interval.last > one->interval.last;
+        at = edge_of(sweep, sweep->placed[other].rect.high);
     }
-    if (!outlived) take(q, all, low, high, id, (uint64_t)stay->interval.last + 1);
+    if (!outlived) take(q, all, low, high, id, (uint64_t)one->interval.last + 1);
     return true;
 }
 
 static void find_edges(Sweep *sweep, size_t count, Arena *scratch) {
     SortKey *keys = RAW_ARRAY(scratch, SortKey, 2 * count);
     for (size_t i = 0; i < count; i++) {
-        keys[2 * i] = (SortKey){sweep->stays[i].rect.low, (uint32_t)(2 * i)};
-        keys[2 * i + 1] = (SortKey){sweep->stays[i].rect.high, (uint32_t)(2 * i + 1)};
+        keys[2 * i] = (SortKey){sweep->placed[i].rect.low, (uint32_t)(2 * i)};
+        keys[2 * i + 1] = (SortKey){sweep->placed[i].rect.high, (uint32_t)(2 * i + 1)};
     }
     sort_keys(keys, 2 * count, scratch);
     sweep->edges = RAW_ARRAY(scratch, uint32_t, 2 * count);
@@ -117,21 +118,22 @@ static void find_edges(Sweep *sweep, size_t count, Arena *scratch) {
     }
 }
 
-bool stays_are_apart(const Stay *stays, size_t count, OverlapJudge *judge, void *context) {
+bool check_overlaps(const PlacedInterval *placed, size_t count, OverlapJudge *judge,
+                    void *context) {
     if (count == 0) return true;
     Arena scratch;
     arena_init(&scratch);
-    Sweep sweep = {.stays = stays, .judge = judge, .context = context};
+    Sweep sweep = {.placed = placed, .judge = judge, .context = context};
     find_edges(&sweep, count, &scratch);
     SortKey *order = RAW_ARRAY(&scratch, SortKey, count);
     for (size_t i = 0; i < count; i++)
-        order[i] = (SortKey){stays[i].interval.first, (uint32_t)i};
+        order[i] = (SortKey){placed[i].interval.first, (uint32_t)i};
     sort_keys(order, count, &scratch);
-    bool apart = true;
+    bool allowed = true;
     for (size_t i = 0; i < count; i++)
         for (int q = 0; q < QUADRANTS; q++)
-            if (stays[order[i].id].rect.mask & (1 << q))
-                apart &= enter(&sweep, &sweep.quadrants[q], order[i].id);
+            if (placed[order[i].id].rect.mask & (1 << q))
+                allowed &= enter(&sweep, &sweep.quadrants[q], order[i].id);
     arena_free(&scratch);
-    return apart;
+    return allowed;
 }

@@ -5,21 +5,22 @@
 #include "analysis/live.h"
 #include "ir/geometry.h"
 
-/* A rectangle for one interval of its owner's life. */
+/* A rectangle that its owner takes during one interval. */
 typedef struct {
     Interval interval;
     Rect rect;
     uint32_t owner; /* the caller's number */
-} Stay;
+} PlacedInterval;
 
-/* What the caller thinks of two stays that share a point and a granule; `later` begins at
- * `later->interval.first`, when `earlier` is there already. True: they may. */
-typedef bool OverlapJudge(void *context, const Stay *earlier, const Stay *later);
+/* Says whether two of them may overlap; `later` begins at `later->interval.first`, when `earlier`
+ * is live already. */
+typedef bool OverlapJudge(void *context, const PlacedInterval *earlier,
+                          const PlacedInterval *later);
 
-/* Asks the judge of each stay that finds its place held, at most until the first `false` for that
- * stay, in order of their first points (ties: position in `stays`). Returns true if all answers
- * were true. A sweep over time, with a segment tree over the byte axis for each quadrant: O(count
- * log count + answers log count). */
-bool stays_are_apart(const Stay *stays, size_t count, OverlapJudge *judge, void *context);
+/* Asks the judge about each one and those that it overlaps at its first point, until the first
+ * `false` for that one; in order of first points, among equals of positions in `placed`. Returns
+ * true if all answers were true. A sweep over time, with a segment tree over the byte axis for each
+ * quadrant: O(count log count + answers log count). */
+bool check_overlaps(const PlacedInterval *placed, size_t count, OverlapJudge *judge, void *context);
 
 #endif

@@ -10,8 +10,8 @@ typedef struct {
     Func *func;
     Nodes nodes;
     Graph graph;
-    bool *drawn; /* [nodes] it lies where a partner lies: it stays there */
-} Draw;
+    bool *frozen; /* [nodes] it shares the place of a partner and keeps it */
+} Recolour;
 
 static bool same_places(const Tensor *a, const Tensor *b) {
     for (int64_t i = 0; i < a->blocks; i++)
@@ -20,8 +20,8 @@ static bool same_places(const Tensor *a, const Tensor *b) {
     return true;
 }
 
-/* True if the tensor may stand at those places by itself. */
-static bool may_stand(const Tensor *tensor, const Place *places) {
+/* True if the tensor may have those places. */
+static bool may_have(const Tensor *tensor, const Place *places) {
     for (int64_t b = 0; b < tensor->blocks; b++)
         if (places[b].byte % tensor->align != 0 ||
             (tensor->base >= 0 && places[b].partition != tensor->base))
@@ -29,10 +29,10 @@ static bool may_stand(const Tensor *tensor, const Place *places) {
     return true;
 }
 
-/* True if a block of `node`, at `rect`, meets a block of the other but `except`. */
-static bool meets(const Draw *draw, const Node *node, uint32_t block, Rect rect, const Node *other,
-                  const Place *places, uint32_t except) {
-    const Tensor *tensor = &draw->func->tensors[other->tensor];
+/* True if a block of `node`, at `rect`, overlaps a block of the other, without `except`. */
+static bool overlaps(const Recolour *pass, const Node *node, uint32_t block, Rect rect,
+                     const Node *other, const Place *places, uint32_t except) {
+    const Tensor *tensor = &pass->func->tensors[other->tensor];
     for (uint32_t b = 0; b < other->blocks; b++)
         if (b != except && rects_meet(rect, tensor_rect(tensor, places[b])) &&
             live_overlap(node_block_range(node, block), node_block_range(other, b)))
@@ -40,63 +40,63 @@ static bool meets(const Draw *draw, const Node *node, uint32_t block, Rect rect,
     return false;
 }
 
-/* True if those places, its partner's, are free for node n: its partner may be in its own place for
- * each block. */
-static bool is_free(const Draw *draw, uint32_t n, uint32_t partner, const Place *places) {
-    const Node *node = &draw->nodes.items[n];
-    const Tensor *tensor = &draw->func->tensors[node->tensor];
+/* True if node n can have those places, which are its partner's: each block may overlap the same
+ * block of the partner. */
+static bool is_free(const Recolour *pass, uint32_t n, uint32_t partner, const Place *places) {
+    const Node *node = &pass->nodes.items[n];
+    const Tensor *tensor = &pass->func->tensors[node->tensor];
     for (uint32_t b = 0; b < node->blocks; b++) {
         Rect rect = tensor_rect(tensor, places[b]);
-        if (meets(draw, node, b, rect, node, places, b)) return false;
+        if (overlaps(pass, node, b, rect, node, places, b)) return false;
         uint32_t m;
-        for (NeighbourWalk walk = neighbours_of(&draw->graph, n); next_neighbour(&walk, &m);) {
-            const Node *other = &draw->nodes.items[m];
-            if (meets(draw, node, b, rect, other, draw->func->tensors[other->tensor].at,
-                      m == partner ? b : UINT32_MAX))
+        for (NeighbourWalk walk = neighbours_of(&pass->graph, n); next_neighbour(&walk, &m);) {
+            const Node *other = &pass->nodes.items[m];
+            if (overlaps(pass, node, b, rect, other, pass->func->tensors[other->tensor].at,
+                         m == partner ? b : UINT32_MAX))
                 return false;
         }
     }
     return true;
 }
 
-/* Moves node n to where its partner lies. */
-static bool move(Draw *draw, uint32_t n, uint32_t partner) {
-    Tensor *tensor = &draw->func->tensors[draw->nodes.items[n].tensor];
-    const Place *places = draw->func->tensors[draw->nodes.items[partner].tensor].at;
-    if (tensor->fixed || draw->drawn[n] || !may_stand(tensor, places) ||
-        !is_free(draw, n, partner, places))
+/* Moves node n to the place of its partner. */
+static bool move(Recolour *pass, uint32_t n, uint32_t partner) {
+    Tensor *tensor = &pass->func->tensors[pass->nodes.items[n].tensor];
+    const Place *places = pass->func->tensors[pass->nodes.items[partner].tensor].at;
+    if (tensor->fixed || pass->frozen[n] || !may_have(tensor, places) ||
+        !is_free(pass, n, partner, places))
         return false;
     tensor->at = places;
-    draw->drawn[n] = draw->drawn[partner] = true;
+    pass->frozen[n] = pass->frozen[partner] = true;
     return true;
 }
 
-/* Partners that lie together already stay so. */
-static void note_drawn(Draw *draw, const Partners *partners) {
+/* Freezes partners that share a place already. */
+static void freeze_shared(Recolour *pass, const Partners *partners) {
     for (uint32_t i = 0; i < partners->count; i++) {
         Partner partner = partners->items[i];
-        const Tensor *tensors = draw->func->tensors;
-        if (same_places(&tensors[draw->nodes.items[partner.dst].tensor],
-                        &tensors[draw->nodes.items[partner.src].tensor]))
-            draw->drawn[partner.dst] = draw->drawn[partner.src] = true;
+        const Tensor *tensors = pass->func->tensors;
+        if (same_places(&tensors[pass->nodes.items[partner.dst].tensor],
+                        &tensors[pass->nodes.items[partner.src].tensor]))
+            pass->frozen[partner.dst] = pass->frozen[partner.src] = true;
     }
 }
 
-static uint32_t draw_all(Draw *draw, const Partners *partners, Arena *scratch) {
+static uint32_t recolour_all(Recolour *pass, const Partners *partners, Arena *scratch) {
     SortKey *order = RAW_ARRAY(scratch, SortKey, partners->count);
     for (uint32_t i = 0; i < partners->count; i++) {
-        uint32_t loop = draw->func->insts[partners->items[i].inst].loop;
-        uint32_t depth = loop == NO_LOOP ? 0 : draw->func->loops[loop].depth + 1;
+        uint32_t loop = pass->func->insts[partners->items[i].inst].loop;
+        uint32_t depth = loop == NO_LOOP ? 0 : pass->func->loops[loop].depth + 1;
         order[i] = (SortKey){UINT32_MAX - depth, i};
     }
     sort_keys(order, partners->count, scratch);
     uint32_t moved = 0;
     for (uint32_t i = 0; i < partners->count; i++) {
         Partner partner = partners->items[order[i].id];
-        const Tensor *tensors = draw->func->tensors;
-        if (!same_places(&tensors[draw->nodes.items[partner.dst].tensor],
-                         &tensors[draw->nodes.items[partner.src].tensor]))
-            moved += move(draw, partner.dst, partner.src) || move(draw, partner.src, partner.dst);
+        const Tensor *tensors = pass->func->tensors;
+        if (!same_places(&tensors[pass->nodes.items[partner.dst].tensor],
+                         &tensors[pass->nodes.items[partner.src].tensor]))
+            moved += move(pass, partner.dst, partner.src) || move(pass, partner.src, partner.dst);
     }
     return moved;
 }
@@ -107,12 +107,12 @@ uint32_t recolour(Func *func, Arena *arena) {
         any = copy_is_elidable(func, &func->insts[p]);
     if (!any) return 0;
     Live live = live_range(func, arena);
-    Draw draw = {.func = func, .nodes = renumber(func, &live, NULL, arena)};
-    Handing handing = find_handing(func, &draw.nodes, arena);
+    Recolour pass = {.func = func, .nodes = renumber(func, &live, NULL, arena)};
+    Handing handing = find_handing(func, &pass.nodes, arena);
     Partners partners = find_partners(&handing, arena);
     if (partners.count == 0) return 0;
-    draw.graph = build(&draw.nodes, arena);
-    draw.drawn = NEW_ARRAY(arena, bool, draw.nodes.count);
-    note_drawn(&draw, &partners);
-    return draw_all(&draw, &partners, arena);
+    pass.graph = build(&pass.nodes, arena);
+    pass.frozen = NEW_ARRAY(arena, bool, pass.nodes.count);
+    freeze_shared(&pass, &partners);
+    return recolour_all(&pass, &partners, arena);
 }

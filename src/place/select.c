@@ -2,21 +2,21 @@
 
 #include <assert.h>
 
-#include "place/overlap.h"
+#include "place/first_fit.h"
 #include "support/sort.h"
 
 /* Granules [low, high) with the quadrants that are free there. */
 typedef struct {
     uint32_t low, high;
     uint8_t free;
-} Segment;
+} FreeSpan;
 
 /* Where searches begin and end. */
 typedef struct {
     uint32_t low, high;
 } Window;
 
-/* What places a node has: none, one rectangle that is live wherever it is, or any others. */
+/* The places of a node: none, one block that lives as long as the node, or any others. */
 typedef enum { NONE, ONE, SEVERAL } Found;
 
 /* Rising marks between what packs from the bottom and what packs from the top. */
@@ -37,9 +37,9 @@ typedef struct {
     uint8_t *found; /* [nodes] Found */
     Rect *taken;    /* neighbours' rectangles, sorted by low */
     uint32_t ntaken;
-    size_t room;       /* of taken */
-    Segment *segments; /* the byte axis, cut where what is free changes */
-    uint32_t nsegments;
+    size_t room;     /* of taken */
+    FreeSpan *spans; /* the byte axis, cut where what is free changes */
+    uint32_t nspans;
 } Select;
 
 /* ---- free space ---- */
@@ -75,7 +75,7 @@ static void sort_taken(Select *pass) {
     pass->taken = from;
 }
 
-/* Those of a neighbour's rectangles that the block may not touch; returns how many are taken then.
+/* Adds the rectangles of a neighbour that conflict with the block; returns how many there are then.
  */
 static uint32_t take_several(Select *pass, uint32_t count, uint32_t n, uint32_t block, uint32_t m) {
     if (pass->found[m] == NONE) return count;
@@ -88,7 +88,9 @@ static uint32_t take_several(Select *pass, uint32_t count, uint32_t n, uint32_t 
     return count;
 }
 
-/* Rectangles that the block may not touch, sorted by low, with room for the node's own. */
+/* Collects the rectangles that conflict with the block, sorted by low, with room for its own
+ * node's.
+ */
 static void gather_taken(Select *pass, uint32_t n, uint32_t block) {
     const Node *node = &pass->nodes->items[n];
     const Graph *graph = pass->graph;
@@ -108,60 +110,53 @@ static void gather_taken(Select *pass, uint32_t n, uint32_t block) {
     sort_taken(pass);
 }
 
-static void insert_taken(Select *pass, Rect rect) {
-    uint32_t at = pass->ntaken++;
-    for (; at > 0 && pass->taken[at - 1].low > rect.low; at--)
-        pass->taken[at] = pass->taken[at - 1];
-    pass->taken[at] = rect;
-}
-
-/* Free intervals of one quadrant, as segments with just its bit. */
-static uint32_t free_in_quadrant(const Select *pass, int quadrant, Segment *out) {
+/* Free intervals of one quadrant, as spans with just its bit. */
+static uint32_t free_in_quadrant(const Select *pass, int quadrant, FreeSpan *out) {
     uint32_t count = 0, top = 0;
     uint8_t bit = (uint8_t)(1 << quadrant);
     for (uint32_t i = 0; i < pass->ntaken; i++) {
         if (!(pass->taken[i].mask & bit)) continue;
-        if (pass->taken[i].low > top) out[count++] = (Segment){top, pass->taken[i].low, bit};
+        if (pass->taken[i].low > top) out[count++] = (FreeSpan){top, pass->taken[i].low, bit};
         if (pass->taken[i].high > top) top = pass->taken[i].high;
     }
-    if (top < pass->size) out[count++] = (Segment){top, pass->size, bit};
+    if (top < pass->size) out[count++] = (FreeSpan){top, pass->size, bit};
     return count;
 }
 
-static void add_full_segment(Select *pass, uint32_t low, uint32_t high) {
-    uint32_t end = pass->nsegments > 0 ? pass->segments[pass->nsegments - 1].high : 0;
+static void add_full_span(Select *pass, uint32_t low, uint32_t high) {
+    uint32_t end = pass->nspans > 0 ? pass->spans[pass->nspans - 1].high : 0;
     if (low >= high) return;
-    if (low > end) pass->segments[pass->nsegments++] = (Segment){end, low, 0};
-    pass->segments[pass->nsegments++] = (Segment){low, high, 0xF};
+    if (low > end) pass->spans[pass->nspans++] = (FreeSpan){end, low, 0};
+    pass->spans[pass->nspans++] = (FreeSpan){low, high, 0xF};
 }
 
 /* What is free in all quadrants at once: all that a node of full height asks. */
-static void find_full_segments(Select *pass) {
-    pass->segments = RAW_ARRAY(&pass->cuts, Segment, 2 * ((size_t)pass->ntaken + 1));
-    pass->nsegments = 0;
+static void find_full_spans(Select *pass) {
+    pass->spans = RAW_ARRAY(&pass->cuts, FreeSpan, 2 * ((size_t)pass->ntaken + 1));
+    pass->nspans = 0;
     uint32_t top = 0;
     for (uint32_t i = 0; i < pass->ntaken; i++) {
-        add_full_segment(pass, top, pass->taken[i].low);
+        add_full_span(pass, top, pass->taken[i].low);
         if (pass->taken[i].high > top) top = pass->taken[i].high;
     }
-    add_full_segment(pass, top, pass->size);
+    add_full_span(pass, top, pass->size);
 }
 
 /* Cuts the byte axis where the set of free quadrants changes. */
-static void find_segments(Select *pass, ShapeClass class) {
+static void find_spans(Select *pass, ShapeClass class) {
     arena_reset(&pass->cuts);
     if (class == CLASS_FULL) {
-        find_full_segments(pass);
+        find_full_spans(pass);
         return;
     }
-    Segment *lists[QUADRANTS];
+    FreeSpan *lists[QUADRANTS];
     uint32_t counts[QUADRANTS], at[QUADRANTS] = {0};
     for (int q = 0; q < QUADRANTS; q++) {
-        lists[q] = RAW_ARRAY(&pass->cuts, Segment, (size_t)pass->ntaken + 1);
+        lists[q] = RAW_ARRAY(&pass->cuts, FreeSpan, (size_t)pass->ntaken + 1);
         counts[q] = free_in_quadrant(pass, q, lists[q]);
     }
-    pass->segments = RAW_ARRAY(&pass->cuts, Segment, 8 * ((size_t)pass->ntaken + 1) + 1);
-    pass->nsegments = 0;
+    pass->spans = RAW_ARRAY(&pass->cuts, FreeSpan, 8 * ((size_t)pass->ntaken + 1) + 1);
+    pass->nspans = 0;
     for (uint32_t low = 0; low < pass->size;) {
         uint32_t high = pass->size;
         uint8_t free = 0;
@@ -169,20 +164,20 @@ static void find_segments(Select *pass, ShapeClass class) {
             while (at[q] < counts[q] && lists[q][at[q]].high <= low)
                 at[q]++;
             if (at[q] == counts[q]) continue;
-            const Segment *next = &lists[q][at[q]];
+            const FreeSpan *next = &lists[q][at[q]];
             bool inside = next->low <= low;
             uint32_t change = inside ? next->high : next->low;
             if (inside) free |= next->free;
             if (change < high) high = change;
         }
-        pass->segments[pass->nsegments++] = (Segment){low, high, free};
+        pass->spans[pass->nspans++] = (FreeSpan){low, high, free};
         low = high;
     }
 }
 
 /* ---- pools and searches ---- */
 
-/* A band, and which segments of it may be used: those where all of `need` and not all of `spare` is
+/* A band, and which spans of it may be used: those where all of `need` and not all of `spare` is
  * free. */
 typedef struct {
     uint8_t band, need, spare;
@@ -201,12 +196,12 @@ static uint32_t align_offset(uint64_t offset, uint32_t align) {
 /* The lowest place in the window. */
 static bool search_bottom_up(const Select *pass, Pool pool, const Node *node, Window window,
                              Rect *rect) {
-    for (uint32_t i = 0; i < pass->nsegments; i++) {
-        if (!in_pool(pool, pass->segments[i].free)) continue;
-        uint32_t low = pass->segments[i].low;
-        while (i + 1 < pass->nsegments && in_pool(pool, pass->segments[i + 1].free))
+    for (uint32_t i = 0; i < pass->nspans; i++) {
+        if (!in_pool(pool, pass->spans[i].free)) continue;
+        uint32_t low = pass->spans[i].low;
+        while (i + 1 < pass->nspans && in_pool(pool, pass->spans[i + 1].free))
             i++;
-        uint32_t high = pass->segments[i].high;
+        uint32_t high = pass->spans[i].high;
         if (high > window.high) high = window.high;
         uint32_t offset = align_offset(low > window.low ? low : window.low, node->align);
         if ((uint64_t)offset + node->height <= high) {
@@ -221,12 +216,12 @@ static bool search_bottom_up(const Select *pass, Pool pool, const Node *node, Wi
 /* The highest place in the window. */
 static bool search_top_down(const Select *pass, Pool pool, const Node *node, Window window,
                             Rect *rect) {
-    for (uint32_t i = pass->nsegments; i-- > 0;) {
-        if (!in_pool(pool, pass->segments[i].free)) continue;
-        uint32_t high = pass->segments[i].high;
-        while (i > 0 && in_pool(pool, pass->segments[i - 1].free))
+    for (uint32_t i = pass->nspans; i-- > 0;) {
+        if (!in_pool(pool, pass->spans[i].free)) continue;
+        uint32_t high = pass->spans[i].high;
+        while (i > 0 && in_pool(pool, pass->spans[i - 1].free))
             i--;
-        uint32_t low = pass->segments[i].low;
+        uint32_t low = pass->spans[i].low;
         if (high > window.high) high = window.high;
         if (low < window.low) low = window.low;
         if (high < node->height) return false;
@@ -240,7 +235,7 @@ static bool search_top_down(const Select *pass, Pool pool, const Node *node, Win
     return false;
 }
 
-typedef bool Search(const Select *, Pool, const Node *, Window, Rect *);
+typedef bool SearchFn(const Select *, Pool, const Node *, Window, Rect *);
 
 /* The half around a quadrant. */
 static uint8_t half_of(uint8_t quadrant) {
@@ -267,7 +262,7 @@ static uint32_t list_pools(const Node *node, Pool *pools) {
 enum { MOST_POOLS = 12 };
 
 /* Nodes above this share of the axis pack from its very top: below a mark in the middle they would
- * leave pieces that hold nothing. */
+ * leave gaps that nothing fits. */
 enum { MIDDLING = 16 };
 
 /* The cascade: each pool in the window, then in the whole axis, then all free bytes of each band.
@@ -276,7 +271,7 @@ static bool find_rect(Select *pass, const Node *node, Rect *rect) {
     Pool pools[MOST_POOLS];
     uint32_t npools = list_pools(node, pools);
     bool small = node->height <= pass->marks.low;
-    Search *search = small ? search_bottom_up : search_top_down;
+    SearchFn *search = small ? search_bottom_up : search_top_down;
     uint32_t ceiling = node->height <= pass->size / MIDDLING ? pass->marks.middle : pass->marks.top;
     Window windows[2] = {{0, small ? pass->marks.middle : ceiling}, {0, pass->size}};
     for (int w = 0; w < 2; w++)
@@ -290,38 +285,23 @@ static bool find_rect(Select *pass, const Node *node, Rect *rect) {
     return false;
 }
 
-/* The lowest of all places in all bands: blocks laid so waste nothing between them. */
-static bool find_lowest(Select *pass, const Node *node, Rect *rect) {
-    Bands bands = class_bands(node->class);
-    bool found = false;
-    for (int b = 0; b < bands.count; b++) {
-        Pool all = {bands.masks[b], bands.masks[b], 0};
-        Rect one;
-        if (search_bottom_up(pass, all, node, (Window){0, pass->size}, &one) &&
-            (!found || one.low < rect->low)) {
-            *rect = one;
-            found = true;
-        }
-    }
-    return found;
-}
-
 /* ---- nodes ---- */
 
-/* Blocks that are alike in a class of one band: lowest first in one walk over what is free. */
+/* Blocks that are alike, in a class of one band: first fit for all in one walk over what is free.
+ */
 static bool fill_lowest(Select *pass, uint32_t n, Rect *rects) {
     const Node *node = &pass->nodes->items[n];
     uint8_t band = class_bands(node->class).masks[0];
     Pool all = {band, band, 0};
     uint32_t placed = 0;
     gather_taken(pass, n, 0);
-    find_segments(pass, node->class);
-    for (uint32_t i = 0; i < pass->nsegments && placed < node->blocks; i++) {
-        if (!in_pool(all, pass->segments[i].free)) continue;
-        uint32_t offset = align_offset(pass->segments[i].low, node->align);
-        while (i + 1 < pass->nsegments && in_pool(all, pass->segments[i + 1].free))
+    find_spans(pass, node->class);
+    for (uint32_t i = 0; i < pass->nspans && placed < node->blocks; i++) {
+        if (!in_pool(all, pass->spans[i].free)) continue;
+        uint32_t offset = align_offset(pass->spans[i].low, node->align);
+        while (i + 1 < pass->nspans && in_pool(all, pass->spans[i + 1].free))
             i++;
-        while (placed < node->blocks && (uint64_t)offset + node->height <= pass->segments[i].high) {
+        while (placed < node->blocks && (uint64_t)offset + node->height <= pass->spans[i].high) {
             rects[placed++] = (Rect){offset, offset + node->height, band};
             offset = align_offset((uint64_t)offset + node->height, node->align);
         }
@@ -329,7 +309,7 @@ static bool fill_lowest(Select *pass, uint32_t n, Rect *rects) {
     return placed == node->blocks;
 }
 
-/* Several blocks: lowest first, each beside the node's own that are live with it. */
+/* Several blocks: first fit, so that they waste nothing between them. */
 static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
     const Node *node = &pass->nodes->items[n];
     if (!node->block_ranges) gather_taken(pass, n, 0);
@@ -338,11 +318,12 @@ static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
             arena_reset(&pass->scratch);
             gather_taken(pass, n, b);
             for (uint32_t own = 0; own < b; own++)
-                if (blocks_meet(node, b, node, own)) insert_taken(pass, rects[own]);
+                if (blocks_meet(node, b, node, own))
+                    insert_by_low(pass->taken, pass->ntaken++, rects[own]);
         }
-        find_segments(pass, node->class);
-        if (!find_lowest(pass, node, &rects[b])) return false;
-        if (!node->block_ranges) insert_taken(pass, rects[b]);
+        if (!first_fit(pass->taken, pass->ntaken, shape_of(node), pass->size, &rects[b]))
+            return false;
+        if (!node->block_ranges) insert_by_low(pass->taken, pass->ntaken++, rects[b]);
     }
     return true;
 }
@@ -358,7 +339,7 @@ static bool place_node(Select *pass, uint32_t n, Rect *rects) {
         return fill_lowest(pass, n, rects);
     if (node->blocks > 1) return place_blocks(pass, n, rects);
     gather_taken(pass, n, 0);
-    find_segments(pass, node->class);
+    find_spans(pass, node->class);
     return find_rect(pass, node, &rects[0]);
 }
 
@@ -397,40 +378,14 @@ static void pop_node(Select *pass, uint32_t n) {
         note_found(pass, n, rects);
         move_marks(pass, node, rects);
     } else {
-        placement->failed[placement->nfailed++] = n;
-        placement->score += node->cost;
+        placement_fail(placement, pass->nodes, n);
     }
     arena_reset(&pass->scratch);
 }
 
-#ifndef NDEBUG
-/* Fixed nodes are as they came. */
-static bool both_fixed(void *context, const Stay *earlier, const Stay *later) {
-    const Nodes *nodes = context;
-    return nodes->items[earlier->owner].fixed && nodes->items[later->owner].fixed;
-}
-
-/* The seed's check of all pairs, as a sweep. */
-static bool nodes_are_apart(const Nodes *nodes, const Placement *placement, Arena *scratch) {
-    Nodes own = *nodes;
-    Stay *stays = NULL;
-    size_t count = 0, capacity = 0;
-    for (uint32_t n = 0; n < nodes->count; n++)
-        for (uint32_t b = 0; placement->rects[n] && b < nodes->items[n].blocks; b++) {
-            LiveRange range = node_block_range(&nodes->items[n], b);
-            for (uint32_t i = 0; i < range.count; i++) {
-                Stay stay = {range.items[i], placement->rects[n][b], n};
-                PUSH(scratch, stays, count, capacity, stay);
-            }
-        }
-    return stays_are_apart(stays, count, both_fixed, &own);
-}
-#endif
-
 Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis,
                         const NodeStack *stack, Arena *arena) {
-    Placement placement = {.rects = NEW_ARRAY(arena, Rect *, nodes->count),
-                           .failed = RAW_ARRAY(arena, uint32_t, nodes->count)};
+    Placement placement = placement_of_fixed(nodes, arena);
     Select pass = {.nodes = nodes,
                    .graph = graph,
                    .size = axis->size,
@@ -441,12 +396,7 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
     pass.firsts = NEW_ARRAY(&own, Rect, nodes->count);
     pass.found = NEW_ARRAY(&own, uint8_t, nodes->count);
     for (uint32_t n = 0; n < nodes->count; n++)
-        if (nodes->items[n].fixed) {
-            placement.rects[n] = RAW_ARRAY(arena, Rect, nodes->items[n].blocks);
-            for (uint32_t b = 0; b < nodes->items[n].blocks; b++)
-                placement.rects[n][b] = nodes->items[n].rects[b];
-            note_found(&pass, n, placement.rects[n]);
-        }
+        if (nodes->items[n].fixed) note_found(&pass, n, placement.rects[n]);
     seed_marks(&pass);
     for (uint32_t i = stack->count; i-- > 0;) {
         if (stack->items[i] == SENTINEL)
@@ -454,7 +404,7 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
         else
             pop_node(&pass, stack->items[i]);
     }
-    assert(nodes_are_apart(nodes, &placement, &pass.scratch));
+    assert(placement_is_legal(nodes, &placement));
     arena_free(&pass.scratch);
     arena_free(&pass.cuts);
     arena_free(&own);

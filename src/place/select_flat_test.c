@@ -62,7 +62,7 @@ static void costs_as_the_seed_has_them(void **state) {
                     .text);
             Live live = live_range(func, &arena);
             Nodes nodes = renumber(func, &live, NULL, &arena);
-            find_costs_flat(func, &nodes, &module.target, NULL, aggressive, &arena);
+            find_costs(func, &nodes, (CostModel){&module.target, true, aggressive}, NULL, &arena);
             double wanted = aggressive ? cases[i].aggressive : cases[i].cost;
             double found = nodes.items[nodes.of[1]].cost;
             if (found != wanted) fail_msg("case %zu: %f, not %f", i, found, wanted);
@@ -93,12 +93,12 @@ static void loops_are_opaque(void **state) {
     arena_free(&arena);
 }
 
-static bool never(void *context, const Stay *earlier, const Stay *later) {
+static bool never(void *context, const PlacedInterval *earlier, const PlacedInterval *later) {
     const Nodes *nodes = context;
     return nodes->items[earlier->owner].fixed && nodes->items[later->owner].fixed;
 }
 
-/* No two places meet, and all that was pushed as colourable has one. */
+/* No two places overlap, and all that was pushed as colourable has one. */
 static void places(void **state) {
     (void)state;
     uint32_t failed = 0;
@@ -109,13 +109,13 @@ static void places(void **state) {
         const Func *func = module->funcs;
         Live live = live_range(func, &arena);
         Nodes nodes = renumber(func, &live, NULL, &arena);
-        find_costs_flat(func, &nodes, &module->target, NULL, false, &arena);
+        find_costs(func, &nodes, (CostModel){&module->target, true, false}, NULL, &arena);
         Graph graph = build(&nodes, &arena);
         Axis axis = axis_make((uint32_t)(target_usable(&module->target) / GRANULE));
         NodeStack stack = simplify(&nodes, &graph, &axis, 0, &arena);
-        Placement placement = select_places_flat(&nodes, &graph, &axis, &stack, &arena);
+        Placement placement = select_flat(&nodes, &graph, &axis, &stack, &arena);
         failed += placement.nfailed;
-        Stay *stays = NULL;
+        PlacedInterval *placed = NULL;
         size_t count = 0, capacity = 0;
         for (uint32_t n = 0; n < nodes.count; n++)
             for (uint32_t b = 0; placement.rects[n] && b < nodes.items[n].blocks; b++) {
@@ -123,11 +123,11 @@ static void places(void **state) {
                 assert_true(rect.high <= axis.size);
                 LiveRange range = node_block_range(&nodes.items[n], b);
                 for (uint32_t i = 0; i < range.count; i++) {
-                    Stay stay = {range.items[i], rect, n};
-                    PUSH(&arena, stays, count, capacity, stay);
+                    PlacedInterval one = {range.items[i], rect, n};
+                    PUSH(&arena, placed, count, capacity, one);
                 }
             }
-        assert_true(stays_are_apart(stays, count, never, &nodes));
+        assert_true(check_overlaps(placed, count, never, &nodes));
         for (uint32_t i = 0; stack.items[i] != SENTINEL; i++)
             assert_non_null(placement.rects[stack.items[i]]);
         arena_free(&arena);

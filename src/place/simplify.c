@@ -1,12 +1,13 @@
 #include "place/simplify.h"
 
+#include <assert.h>
 #include <math.h>
 
 /* The three worklists, in one array of states. */
-typedef enum { SAFE, UNSAFE, INFINITE, REMOVED, PLACED } State;
+typedef enum { SAFE, UNSAFE, INFINITE, REMOVED, FIXED } State;
 
-/* An entry of the heap of spill candidates. Its keys may be stale: relief and degree only fall, so
- * the true ratio is never less than the one noted. */
+/* An entry of the heap of spill candidates. Its keys may be out of date: relief and degree only
+ * fall, so the true ratio is never less than the one in the heap. */
 typedef struct {
     double ratio;
     bool copy;
@@ -21,9 +22,9 @@ typedef struct {
     int metric;
     Shape *shapes;     /* [nodes] */
     uint8_t *states;   /* [nodes] State */
-    int64_t *caps;     /* [nodes] places left whatever the neighbours do */
-    int64_t *reliefs;  /* [nodes] what removing it gives back to neighbours still there */
-    uint32_t *degrees; /* [nodes] neighbours still there, fixed ones not counted */
+    int64_t *caps;     /* [nodes] places left wherever the neighbours are */
+    int64_t *reliefs;  /* [nodes] places that its removal gives back to neighbours */
+    uint32_t *degrees; /* [nodes] neighbours left, without fixed ones */
     uint32_t *safe;    /* stack of SAFE nodes */
     uint32_t nsafe;
     Candidate *heap;
@@ -61,8 +62,8 @@ static void sift_down(Simplify *pass, uint32_t at) {
     pass->heap[at] = moved;
 }
 
-/* The best candidate by true keys: a stale one is sunk to where it belongs and the next is looked
- * at. */
+/* The best candidate by true keys: one that is out of date sinks to where it belongs, and the next
+ * is looked at. */
 static uint32_t pop_candidate(Simplify *pass) {
     while (pass->nheap > 0) {
         uint32_t n = pass->heap[0].node;
@@ -87,14 +88,14 @@ static void make_safe(Simplify *pass, uint32_t n) {
     pass->safe[pass->nsafe++] = n;
 }
 
-/* Takes n out: its neighbours get back what it could spoil of theirs. */
+/* Removes n: its neighbours get back the places that it could take. */
 static void remove_node(Simplify *pass, uint32_t n) {
     Shape node = pass->shapes[n];
     pass->states[n] = REMOVED;
     pass->stack.items[pass->stack.count++] = n;
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
-        /* Those that are out already change too: nobody looks, and a branch costs more. */
+        /* Removed ones change too: nobody looks at them, and a branch costs more. */
         Shape other = pass->shapes[m];
         pass->caps[m] += node.blocks * shape_impact(pass->axis, other, node);
         pass->reliefs[m] -= other.blocks * shape_impact(pass->axis, node, other);
@@ -109,8 +110,8 @@ static void drain(Simplify *pass) {
         remove_node(pass, pass->safe[--pass->nsafe]);
 }
 
-/* A node that must not be spilled, and its partners behind it, so that select places them one after
- * another. */
+/* Pushes a node that must not be spilled, and its partners after it, so that select places them one
+ * after another. */
 static void force_push(Simplify *pass, uint32_t n) {
     remove_node(pass, n);
     const Node *nodes = pass->nodes->items;
@@ -139,7 +140,7 @@ static void classify(Simplify *pass) {
     for (uint32_t n = 0; n < pass->nodes->count; n++) {
         pass->shapes[n] = shape_of(&pass->nodes->items[n]);
         if (pass->nodes->items[n].fixed) {
-            pass->states[n] = PLACED;
+            pass->states[n] = FIXED;
             continue;
         }
         weigh(pass, n);
@@ -155,15 +156,32 @@ static void classify(Simplify *pass) {
             pass->stack.infinite++;
         }
     }
-    /* The smallest number is taken first. */
+    /* The smallest number is removed first. */
     for (uint32_t n = pass->nodes->count; n-- > 0;)
         if (pass->states[n] == SAFE) make_safe(pass, n);
     for (uint32_t at = pass->nheap / 2; at-- > 0;)
         sift_down(pass, at);
 }
 
+/* For the assert: all nodes have costs that can be compared. */
+static inline bool has_costs(const Nodes *nodes) {
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (!(nodes->items[n].cost >= 0)) return false;
+    return true;
+}
+
+/* For the assert: the stack has each node that is not fixed just once. */
+static inline bool is_complete(const Simplify *pass) {
+    uint32_t left = 0;
+    for (uint32_t n = 0; n < pass->nodes->count; n++)
+        left += pass->states[n] != REMOVED && pass->states[n] != FIXED;
+    return left == 0 &&
+           pass->stack.count == pass->stack.low + pass->stack.high + pass->stack.infinite + 1;
+}
+
 NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int metric,
                    Arena *arena) {
+    assert(graph->of && has_costs(nodes) && metric >= 0 && metric <= 2);
     Arena scratch;
     arena_init(&scratch);
     Simplify pass = {.nodes = nodes,
@@ -188,6 +206,7 @@ NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int
     for (uint32_t n = 0; n < nodes->count; n++)
         if (pass.states[n] == INFINITE) force_push(&pass, n);
     drain(&pass);
+    assert(is_complete(&pass));
     arena_free(&scratch);
     return pass.stack;
 }

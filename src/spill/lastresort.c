@@ -22,11 +22,11 @@ static bool must_stay(const Resort *resort, uint32_t tensor) {
            resort->live.whole[tensor].count > 0;
 }
 
-static void set_places(Resort *resort, uint32_t tensor, const Fit *fits) {
+static void set_places(Resort *resort, uint32_t tensor, const Rect *rects) {
     Tensor *info = &resort->func->tensors[tensor];
     Place *places = RAW_ARRAY(resort->arena, Place, (size_t)info->blocks);
     for (int64_t b = 0; b < info->blocks; b++)
-        places[b] = place_at(fits[b].offset, fits[b].band);
+        places[b] = place_at(rects[b].low, rects[b].mask);
     info->at = places;
 }
 
@@ -55,22 +55,15 @@ static Rect *conflicts(Resort *resort, LiveRange range, size_t more, uint32_t *c
     return rects;
 }
 
-static void insert_rect(Rect *rects, uint32_t count, Rect rect) {
-    for (; count > 0 && rects[count - 1].low > rect.low; count--)
-        rects[count] = rects[count - 1];
-    rects[count] = rect;
-}
-
 /* First-fit of all blocks of a tensor among sorted rectangles, to which they are added. */
-static bool fit_blocks(Resort *resort, uint32_t tensor, Rect *rects, uint32_t *count, Fit *fits) {
+static bool fit_blocks(Resort *resort, uint32_t tensor, Rect *rects, uint32_t *count, Rect *fits) {
     const Tensor *info = &resort->func->tensors[tensor];
-    uint32_t height = tensor_height(info);
-    ShapeClass class = shape_class(info->partitions, info->base);
+    Shape shape = {.height = tensor_height(info),
+                   .align = tensor_align(info),
+                   .class = shape_class(info->partitions, info->base)};
     for (int64_t b = 0; b < info->blocks; b++) {
-        if (!fit_lowest(rects, *count, class, height, tensor_align(info), resort->size, &fits[b]))
-            return false;
-        Rect rect = {fits[b].offset, fits[b].offset + height, fits[b].band};
-        insert_rect(rects, (*count)++, rect);
+        if (!first_fit(rects, *count, shape, resort->size, &fits[b])) return false;
+        insert_by_low(rects, (*count)++, fits[b]);
     }
     return true;
 }
@@ -106,9 +99,9 @@ static PackStatus search(Resort *resort, PackItem *items, uint32_t nfixed, const
     const PackItem *next = items + nfixed;
     for (uint32_t i = 0; i < count; i++) {
         int64_t blocks = resort->func->tensors[tensors[i]].blocks;
-        Fit *fits = RAW_ARRAY(resort->scratch, Fit, (size_t)blocks);
+        Rect *fits = RAW_ARRAY(resort->scratch, Rect, (size_t)blocks);
         for (int64_t b = 0; b < blocks; b++, next++)
-            fits[b] = (Fit){next->offset, next->band};
+            fits[b] = (Rect){next->offset, next->offset + next->height, next->band};
         set_places(resort, tensors[i], fits);
     }
     return status;
@@ -159,7 +152,7 @@ static PackStatus place_what_stays(Resort *resort) {
         size_t blocks = (size_t)func->tensors[t].blocks;
         uint32_t count;
         Rect *rects = conflicts(resort, resort->live.whole[t], blocks, &count, &scratch);
-        Fit *fits = RAW_ARRAY(&scratch, Fit, blocks);
+        Rect *fits = RAW_ARRAY(&scratch, Rect, blocks);
         if (!fit_blocks(resort, t, rects, &count, fits)) {
             arena_free(&scratch);
             return search_what_stays(resort);
@@ -204,7 +197,7 @@ static bool stack_group(Resort *resort, const uint32_t *tensors, uint32_t count,
         nrects = 1;
     }
     for (uint32_t i = 0; i < count; i++) {
-        Fit *fits = RAW_ARRAY(scratch, Fit, (size_t)resort->func->tensors[tensors[i]].blocks);
+        Rect *fits = RAW_ARRAY(scratch, Rect, (size_t)resort->func->tensors[tensors[i]].blocks);
         if (!fit_blocks(resort, tensors[i], rects, &nrects, fits)) return false;
         set_places(resort, tensors[i], fits);
     }

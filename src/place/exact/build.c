@@ -16,8 +16,8 @@ static Bands bands_of(const PackItem *item) {
 }
 
 /* The items of the part, then the fixed ones that some of them overlaps. */
-static uint32_t *collect_ids(const Search *s, uint32_t *count) {
-    const Neighbours *neighbours = s->neighbours;
+static uint32_t *collect_ids(const ExactSearch *s, uint32_t *count) {
+    const PackGraph *neighbours = s->neighbours;
     uint32_t total = s->problem->count;
     uint32_t *ids = RAW_ARRAY(s->scratch, uint32_t, total);
     bool *seen = NEW_ARRAY(s->scratch, bool, total);
@@ -34,7 +34,7 @@ static uint32_t *collect_ids(const Search *s, uint32_t *count) {
 }
 
 /* For each quadrant the set of bands in use that cover it, and all that bands of the part cover. */
-static uint8_t cover_quadrants(const Search *s, const uint32_t *ids, uint32_t count,
+static uint8_t cover_quadrants(const ExactSearch *s, const uint32_t *ids, uint32_t count,
                                uint16_t covering[MOST_COLUMNS]) {
     uint8_t own = 0;
     for (uint32_t k = 0; k < count; k++) {
@@ -49,7 +49,7 @@ static uint8_t cover_quadrants(const Search *s, const uint32_t *ids, uint32_t co
     return own;
 }
 
-static void find_columns(Search *s, const uint32_t *ids, uint32_t count) {
+static void find_columns(ExactSearch *s, const uint32_t *ids, uint32_t count) {
     uint16_t covering[MOST_COLUMNS] = {0};
     uint8_t own = cover_quadrants(s, ids, count, covering);
     for (uint32_t q = 0; q < MOST_COLUMNS; q++) {
@@ -62,7 +62,7 @@ static void find_columns(Search *s, const uint32_t *ids, uint32_t count) {
     }
 }
 
-static uint8_t columns_of(const Search *s, uint8_t quadrants) {
+static uint8_t columns_of(const ExactSearch *s, uint8_t quadrants) {
     uint8_t columns = 0;
     for (uint32_t q = 0; q < MOST_COLUMNS; q++)
         if ((quadrants >> q & 1) && s->column_of[q] != NO_COLUMN)
@@ -70,7 +70,7 @@ static uint8_t columns_of(const Search *s, uint8_t quadrants) {
     return columns;
 }
 
-static uint8_t quadrants_of(const Search *s, uint8_t columns) {
+static uint8_t quadrants_of(const ExactSearch *s, uint8_t columns) {
     uint8_t quadrants = 0;
     for (uint32_t q = 0; q < MOST_COLUMNS; q++)
         if (s->column_of[q] != NO_COLUMN && (columns >> s->column_of[q] & 1))
@@ -79,7 +79,7 @@ static uint8_t quadrants_of(const Search *s, uint8_t columns) {
 }
 
 /* Quadrants, halves and the whole, each once, as sets of columns. */
-static void find_groups(Search *s) {
+static void find_groups(ExactSearch *s) {
     static const uint8_t GROUPS[MOST_GROUPS] = {0x1, 0x2, 0x4, 0x8, 0x3, 0xC, 0xF};
     for (uint32_t g = 0; g < MOST_GROUPS; g++) {
         uint8_t columns = columns_of(s, GROUPS[g]);
@@ -93,7 +93,7 @@ static void find_groups(Search *s) {
 }
 
 /* The sections of each item of the problem. */
-static Lists list_sections(const Search *s, const Sections *sections) {
+static Lists list_sections(const ExactSearch *s, const Sections *sections) {
     uint32_t total = s->problem->count, members = sections->start[sections->count];
     Lists lists = {NEW_ARRAY(s->scratch, uint32_t, (size_t)total + 2),
                    RAW_ARRAY(s->scratch, uint32_t, members)};
@@ -108,7 +108,7 @@ static Lists list_sections(const Search *s, const Sections *sections) {
 }
 
 /* Equal for exchangeable items; seldom for others. */
-static uint64_t kind_hash(const Search *s, Lists lists, uint32_t id) {
+static uint64_t kind_hash(const ExactSearch *s, Lists lists, uint32_t id) {
     const PackItem *item = &s->problem->items[id];
     uint64_t hash = item->height * 0x9E3779B97F4A7C15u + item->align * 0xBF58476D1CE4E5B9u +
                     item->class * 0x94D049BB133111EBu;
@@ -119,7 +119,7 @@ static uint64_t kind_hash(const Search *s, Lists lists, uint32_t id) {
     return hash;
 }
 
-static bool exchangeable(const Search *s, Lists lists, uint32_t a, uint32_t b) {
+static bool exchangeable(const ExactSearch *s, Lists lists, uint32_t a, uint32_t b) {
     const PackItem *x = &s->problem->items[a], *y = &s->problem->items[b];
     uint32_t count = lists.start[a + 1] - lists.start[a];
     return x->height == y->height && x->align == y->align && x->class == y->class &&
@@ -128,8 +128,8 @@ static bool exchangeable(const Search *s, Lists lists, uint32_t a, uint32_t b) {
                    count * sizeof *lists.items);
 }
 
-/* Numbers the items of the part so that exchangeable ones stand side by side. */
-static void order_items(Search *s, Lists lists) {
+/* Numbers the items of the part so that exchangeable ones are next to each other. */
+static void order_items(ExactSearch *s, Lists lists) {
     uint32_t n = s->part.count;
     SortKey *keys = RAW_ARRAY(s->scratch, SortKey, n);
     for (uint32_t k = 0; k < n; k++)
@@ -148,7 +148,7 @@ static void order_items(Search *s, Lists lists) {
     }
 }
 
-static void copy_sections(Search *s, Lists lists) {
+static void copy_sections(ExactSearch *s, Lists lists) {
     uint32_t count = 0;
     s->item_sections = RAW_ARRAY(s->scratch, uint32_t, (size_t)s->items + 1);
     for (uint32_t i = 0; i < s->items; i++) {
@@ -162,16 +162,16 @@ static void copy_sections(Search *s, Lists lists) {
                (s->item_sections[i + 1] - s->item_sections[i]) * sizeof *s->section_list);
 }
 
-static void make_options(Search *s) {
+static void make_options(ExactSearch *s) {
     size_t most = (size_t)s->items * MOST_BANDS;
-    Effort numbers = {.random = 0};
+    Budget numbers = {.random = 0};
     s->item_options = RAW_ARRAY(s->scratch, uint32_t, (size_t)s->items + 1);
     s->owner = RAW_ARRAY(s->scratch, uint32_t, most);
     s->columns_taken = RAW_ARRAY(s->scratch, uint8_t, most);
     s->quadrants = RAW_ARRAY(s->scratch, uint8_t, most);
     s->height = RAW_ARRAY(s->scratch, uint32_t, most);
     s->align = RAW_ARRAY(s->scratch, uint32_t, most);
-    s->factor = RAW_ARRAY(s->scratch, Key, most);
+    s->factor = RAW_ARRAY(s->scratch, StateKey, most);
     for (uint32_t i = 0; i < s->items; i++) {
         const PackItem *item = &s->problem->items[s->part.ids[i]];
         Bands bands = class_bands(item->class);
@@ -183,14 +183,14 @@ static void make_options(Search *s) {
             s->quadrants[o] = bands.masks[b];
             s->height[o] = item->height;
             s->align[o] = item->align;
-            s->factor[o].a = effort_random(&numbers) | 1;
-            s->factor[o].b = effort_random(&numbers) | 1;
+            s->factor[o].a = budget_random(&numbers) | 1;
+            s->factor[o].b = budget_random(&numbers) | 1;
         }
     }
     s->item_options[s->items] = s->options;
 }
 
-static void list_cells(Search *s) {
+static void list_cells(ExactSearch *s) {
     uint32_t count = 0;
     s->option_cells = RAW_ARRAY(s->scratch, uint32_t, (size_t)s->options + 1);
     for (uint32_t o = 0; o < s->options; o++) {
@@ -211,7 +211,7 @@ static void list_cells(Search *s) {
     }
 }
 
-static void list_members(Search *s) {
+static void list_members(ExactSearch *s) {
     uint32_t count = s->option_cells[s->options];
     s->cell_members = NEW_ARRAY(s->scratch, uint32_t, (size_t)s->cells + 2);
     s->member_list = RAW_ARRAY(s->scratch, uint32_t, count);
@@ -225,7 +225,7 @@ static void list_members(Search *s) {
 }
 
 /* Least heights of what overlaps each option: the least two of each cell tell. */
-static void find_shortest(Search *s) {
+static void find_shortest(ExactSearch *s) {
     s->shortest = RAW_ARRAY(s->scratch, uint32_t, s->options);
     memset(s->shortest, 0xFF, s->options * sizeof *s->shortest);
     for (uint32_t c = 0; c < s->cells; c++) {
@@ -247,9 +247,9 @@ static void find_shortest(Search *s) {
     }
 }
 
-/* The fixed items in the way of each option, by offset. */
-static void list_option_blocks(Search *s) {
-    const Neighbours *neighbours = s->neighbours;
+/* The fixed items that each option could overlap, by offset. */
+static void list_option_blocks(ExactSearch *s) {
+    const PackGraph *neighbours = s->neighbours;
     size_t count = 0, capacity = 0;
     s->option_blocks = RAW_ARRAY(s->scratch, uint32_t, (size_t)s->options + 1);
     for (uint32_t o = 0; o < s->options; o++) {
@@ -265,14 +265,14 @@ static void list_option_blocks(Search *s) {
         s->option_blocks[o] = (uint32_t)count;
         for (size_t k = 0; k < fixed; k++) {
             const PackItem *other = &s->problem->items[sorted[k].id];
-            Block block = {other->offset, other->offset + other->height};
+            FixedSpan block = {other->offset, other->offset + other->height};
             PUSH(s->scratch, s->blocks, count, capacity, block);
         }
     }
     s->option_blocks[s->options] = (uint32_t)count;
 }
 
-static void list_cell_blocks(Search *s, const Sections *sections) {
+static void list_cell_blocks(ExactSearch *s, const Sections *sections) {
     size_t count = 0, capacity = 0;
     s->cell_blocks = RAW_ARRAY(s->scratch, uint32_t, (size_t)s->cells + 1);
     for (uint32_t c = 0; c < s->cells; c++) {
@@ -281,14 +281,14 @@ static void list_cell_blocks(Search *s, const Sections *sections) {
         for (uint32_t k = sections->start[x]; k < sections->start[x + 1]; k++) {
             const PackItem *item = &s->problem->items[sections->members[k]];
             if (!item->fixed || !(columns_of(s, item->band) >> (c % s->columns) & 1)) continue;
-            Block block = {item->offset, item->offset + item->height};
+            FixedSpan block = {item->offset, item->offset + item->height};
             PUSH(s->scratch, s->cell_block, count, capacity, block);
         }
     }
     s->cell_blocks[s->cells] = (uint32_t)count;
 }
 
-static void make_state(Search *s) {
+static void make_state(ExactSearch *s) {
     Arena *scratch = s->scratch;
     s->lowest = RAW_ARRAY(scratch, uint32_t, s->options);
     s->support = RAW_ARRAY(scratch, uint32_t, s->options);
@@ -303,7 +303,7 @@ static void make_state(Search *s) {
     s->band = RAW_ARRAY(scratch, uint8_t, s->items);
     s->queue = RAW_ARRAY(scratch, uint32_t, s->cells);
     s->dirty = NEW_ARRAY(scratch, uint8_t, s->cells);
-    s->decisions = RAW_ARRAY(scratch, Decision, (size_t)s->items + 1);
+    s->decisions = RAW_ARRAY(scratch, SearchDecision, (size_t)s->items + 1);
     s->priority = RAW_ARRAY(scratch, double, s->options);
     s->count = NEW_ARRAY(scratch, uint32_t, s->cells);
     s->ready = RAW_ARRAY(scratch, uint32_t, s->options);
@@ -311,7 +311,7 @@ static void make_state(Search *s) {
     s->judged = NEW_ARRAY(scratch, uint64_t, s->cells);
 }
 
-bool pack_build(Search *s) {
+bool pack_build(ExactSearch *s) {
     uint32_t count;
     const uint32_t *ids = collect_ids(s, &count);
     Sections sections;
@@ -334,7 +334,7 @@ bool pack_build(Search *s) {
 }
 
 /* All space is slack, but for what is certain to be taken. */
-static bool begin_slack(Search *s) {
+static bool begin_slack(ExactSearch *s) {
     for (uint32_t x = 0; x < s->sections; x++)
         for (uint32_t g = 0; g < s->groups; g++) {
             int64_t space = 0;
@@ -357,11 +357,11 @@ static bool begin_slack(Search *s) {
     return true;
 }
 
-bool pack_begin(Search *s, uint32_t capacity) {
+bool pack_begin(ExactSearch *s, uint32_t capacity) {
     s->part.capacity = capacity;
     s->nchanges = s->nslack = 0;
     s->depth = s->placed = 0;
-    s->key = (Key){capacity + 1u, 1}; /* never that of an empty slot */
+    s->key = (StateKey){capacity + 1u, 1}; /* never that of an empty slot */
     pack_drop_queue(s);
     memset(s->support, 0, s->options * sizeof *s->support);
     memset(s->lowest, 0, s->options * sizeof *s->lowest);

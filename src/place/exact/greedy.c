@@ -12,10 +12,10 @@ typedef struct {
 
 typedef struct {
     const PackProblem *problem;
-    const Neighbours *neighbours;
-    Part part;
-    Effort *effort;
-    Places *places;
+    const PackGraph *neighbours;
+    PackPart part;
+    Budget *budget;
+    PackPlaces *places;
     Block *blocks;    /* [most neighbours] taken by placed neighbours of the item at hand */
     uint32_t *order;  /* [part.count] ids */
     uint32_t *failed; /* [part.count] ids */
@@ -36,7 +36,7 @@ static void sort_blocks(Block *blocks, uint32_t count) {
 
 /* The blocks in `band` of the placed neighbours of item `id`. */
 static uint32_t gather(Greedy *greedy, uint32_t id, uint8_t band) {
-    const Neighbours *neighbours = greedy->neighbours;
+    const PackGraph *neighbours = greedy->neighbours;
     uint32_t count = 0;
     for (uint32_t k = neighbours->start[id]; k < neighbours->start[id + 1]; k++) {
         uint32_t other = neighbours->list[k];
@@ -44,7 +44,7 @@ static uint32_t gather(Greedy *greedy, uint32_t id, uint8_t band) {
         uint32_t low = greedy->places->offset[other];
         greedy->blocks[count++] = (Block){low, low + greedy->problem->items[other].height};
     }
-    greedy->effort->used += neighbours->start[id + 1] - neighbours->start[id] + 2 * count + 1;
+    greedy->budget->used += neighbours->start[id + 1] - neighbours->start[id] + 2 * count + 1;
     return count;
 }
 
@@ -86,17 +86,7 @@ static uint32_t place_all(Greedy *greedy) {
     return failed;
 }
 
-typedef enum {
-    BY_AREA,
-    BY_HEIGHT,
-    BY_LENGTH,
-    BY_CROWD,
-    BY_START,
-    ORDER_COUNT,
-    BY_WEIGHT = ORDER_COUNT, /* these for partial placements only */
-    BY_DENSITY,
-    ALL_ORDERS
-} Order;
+typedef enum { BY_AREA, BY_HEIGHT, BY_LENGTH, BY_CROWD, BY_START, ORDER_COUNT } Order;
 
 static uint64_t length_of(const PackItem *item) {
     uint64_t length = 0;
@@ -109,7 +99,7 @@ static uint32_t columns_of(const PackItem *item) {
     return (uint32_t)class_quadrants(item->class);
 }
 
-/* Sizes come first; large keys go first. */
+/* Items with large keys are placed first. */
 static uint64_t rank(const Greedy *greedy, uint32_t id, Order order) {
     const PackItem *item = &greedy->problem->items[id];
     uint64_t columns = columns_of(item);
@@ -132,32 +122,21 @@ static uint64_t rank(const Greedy *greedy, uint32_t id, Order order) {
     }
 }
 
-/* Doubles that are not negative compare as their bits do. */
-static uint64_t double_key(double value) {
-    uint64_t bits;
-    memcpy(&bits, &value, sizeof bits);
-    return bits;
-}
-
 static void set_order(Greedy *greedy, Order order, Arena *scratch) {
     uint32_t count = greedy->part.count;
     SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
     for (uint32_t k = 0; k < count; k++) {
         uint32_t id = greedy->part.ids[k];
-        double weight = greedy->problem->items[id].weight;
-        uint64_t key = order == BY_WEIGHT ? double_key(weight)
-                       : order == BY_DENSITY
-                           ? double_key(weight / (double)rank(greedy, id, BY_AREA))
-                           : rank(greedy, id, order);
+        uint64_t key = rank(greedy, id, order);
         keys[k] = (SortKey){UINT64_MAX - key, id};
     }
     sort_keys(keys, count, scratch);
     for (uint32_t k = 0; k < count; k++)
         greedy->order[k] = keys[k].id;
-    greedy->effort->used += count;
+    greedy->budget->used += count;
 }
 
-/* Moves the failed items, which stand in the order's order, to its front. */
+/* Moves the failed items to the front of the order, and keeps their own order. */
 static void failed_first(Greedy *greedy, uint32_t failed) {
     uint8_t *mark = greedy->mark;
     uint32_t count = greedy->part.count, to = count;
@@ -170,8 +149,8 @@ static void failed_first(Greedy *greedy, uint32_t failed) {
         mark[greedy->failed[k]] = 0;
 }
 
-static Greedy greedy_begin(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                           Effort *effort, Arena *scratch, Places *places) {
+static Greedy greedy_begin(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                           Budget *budget, Arena *scratch, PackPlaces *places) {
     uint32_t most = 0;
     for (uint32_t k = 0; k < part.count; k++) {
         uint32_t id = part.ids[k];
@@ -181,7 +160,7 @@ static Greedy greedy_begin(const PackProblem *problem, const Neighbours *neighbo
     return (Greedy){problem,
                     neighbours,
                     part,
-                    effort,
+                    budget,
                     places,
                     RAW_ARRAY(scratch, Block, most),
                     RAW_ARRAY(scratch, uint32_t, part.count),
@@ -189,55 +168,17 @@ static Greedy greedy_begin(const PackProblem *problem, const Neighbours *neighbo
                     NEW_ARRAY(scratch, uint8_t, problem->count)};
 }
 
-bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                 uint32_t rounds, Effort *effort, Arena *scratch, Places *places) {
-    Greedy greedy = greedy_begin(problem, neighbours, part, effort, scratch, places);
+bool pack_greedy(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                 uint32_t rounds, Budget *budget, Arena *scratch, PackPlaces *places) {
+    Greedy greedy = greedy_begin(problem, neighbours, part, budget, scratch, places);
     for (Order order = 0; order < ORDER_COUNT; order++) {
         set_order(&greedy, order, scratch);
         for (uint32_t round = 0; round < rounds; round++) {
             uint32_t failed = place_all(&greedy);
             if (!failed) return true;
-            if (!effort_spend(effort, 0)) return false;
+            if (!budget_spend(budget, 0)) return false;
             failed_first(&greedy, failed);
         }
     }
     return false;
-}
-
-static double failed_weight(const Greedy *greedy, uint32_t failed) {
-    double sum = 0;
-    for (uint32_t k = 0; k < failed; k++)
-        sum += greedy->problem->items[greedy->failed[k]].weight;
-    return sum;
-}
-
-void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                         uint32_t rounds, Effort *effort, Arena *scratch, Places *places) {
-    Greedy greedy = greedy_begin(problem, neighbours, part, effort, scratch, places);
-    uint8_t *best_band = NEW_ARRAY(scratch, uint8_t, part.count);
-    uint32_t *best_offset = NEW_ARRAY(scratch, uint32_t, part.count);
-    double best = 0;
-    bool some = false, done = false;
-    for (Order turn = 0; turn < ALL_ORDERS && !done; turn++) {
-        set_order(&greedy, ALL_ORDERS - 1 - turn, scratch);
-        for (uint32_t round = 0; round < rounds; round++) {
-            uint32_t failed = place_all(&greedy);
-            double weight = failed_weight(&greedy, failed);
-            if (!some || weight < best) {
-                some = true;
-                best = weight;
-                for (uint32_t k = 0; k < part.count; k++) {
-                    best_band[k] = places->band[part.ids[k]];
-                    best_offset[k] = places->offset[part.ids[k]];
-                }
-            }
-            done = !failed || !effort_spend(effort, 0);
-            if (done) break;
-            failed_first(&greedy, failed);
-        }
-    }
-    for (uint32_t k = 0; k < part.count; k++) {
-        places->band[part.ids[k]] = best_band[k];
-        places->offset[part.ids[k]] = best_offset[k];
-    }
 }

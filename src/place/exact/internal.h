@@ -1,28 +1,28 @@
-/* What the parts of the placement search share. Nobody else includes this. */
+/* What the files of the exact search share. Nobody else includes this. */
 #ifndef PLACE_EXACT_INTERNAL_H
 #define PLACE_EXACT_INTERNAL_H
 
 #include "place/exact/pack.h"
 
-/* Steps left, and the source of random numbers: all that a part may use up. */
+/* Steps left, and the source of random numbers: all that a pass may use up. */
 typedef struct {
     uint64_t limit, used; /* steps */
     uint64_t random;      /* state of the generator */
     double deadline;      /* seconds of the monotonic clock; 0: none */
     uint64_t looked;      /* steps used when the clock was looked at last */
-} Effort;
+} Budget;
 
 /* True if there is a deadline and it has passed; then there are no steps left. */
-bool pack_is_late(Effort *effort);
+bool pack_is_late(Budget *budget);
 
-static inline bool effort_spend(Effort *effort, uint64_t steps) {
-    effort->used += steps;
-    return effort->used < effort->limit && !pack_is_late(effort);
+static inline bool budget_spend(Budget *budget, uint64_t steps) {
+    budget->used += steps;
+    return budget->used < budget->limit && !pack_is_late(budget);
 }
 
 /* SplitMix64: small, and good enough for perturbations. */
-static inline uint64_t effort_random(Effort *effort) {
-    uint64_t z = effort->random += 0x9E3779B97F4A7C15u;
+static inline uint64_t budget_random(Budget *budget) {
+    uint64_t z = budget->random += 0x9E3779B97F4A7C15u;
     z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9u;
     z = (z ^ (z >> 27)) * 0x94D049BB133111EBu;
     return z ^ (z >> 31);
@@ -44,16 +44,16 @@ typedef struct {
     uint32_t count;  /* items */
     uint32_t *start; /* [count + 1] */
     uint32_t *list;  /* [start[count]] */
-} Neighbours;
+} PackGraph;
 
 /* True: at some point a group of quadrants is asked for more than it has. O(m log m), m intervals.
  */
-bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch);
+bool pack_overfull(const PackProblem *problem, Budget *budget, Arena *scratch);
 
 /* False if there are more overlaps than the budget pays for. O(intervals log intervals + overlaps).
  */
-bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
-                     Neighbours *neighbours);
+bool pack_neighbours(const PackProblem *problem, Budget *budget, Arena *scratch,
+                     PackGraph *neighbours);
 
 /* What is live at once, greatest sets only: any two items that overlap share a section. */
 typedef struct {
@@ -71,43 +71,38 @@ bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t cou
 typedef struct {
     uint32_t *offset; /* [count] */
     uint8_t *band;    /* [count] 0: not placed */
-} Places;
+} PackPlaces;
 
 /* A part of the problem that can be solved by itself: its items, the fixed ones not among them. */
 typedef struct {
     uint32_t *ids; /* [count], ascending */
     uint32_t count;
     uint32_t capacity; /* granules that may be used, at most the problem's size */
-} Part;
+} PackPart;
 
 /* True: items of the part that all overlap each other are asking for too much. Of use where ranges
  * have holes: else such sets are all live at one point. Spends at most a sixteenth of what is left.
  */
-bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                          Effort *effort, Arena *scratch);
+bool pack_clique_too_high(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                          Budget *budget, Arena *scratch);
 
 /* Tries orders, then moves what failed to the front and tries again, up to `rounds` times. True:
  * every item of the part has its place. O(overlaps of the part) a round, and a logarithm. */
-bool pack_greedy(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                 uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
-
-/* The same for what cannot be placed whole: keeps the try whose left out items weigh least. Items
- * left out have band 0. */
-void pack_greedy_partial(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                         uint32_t rounds, Effort *effort, Arena *scratch, Places *places);
+bool pack_greedy(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                 uint32_t rounds, Budget *budget, Arena *scratch, PackPlaces *places);
 
 /* Searches depth first for a placement of the part. IMPOSSIBLE is proved for part.capacity only. */
-PackStatus pack_exact(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                      Effort *effort, Arena *scratch, Places *places);
+PackStatus pack_search(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                       Budget *budget, Arena *scratch, PackPlaces *places);
 
-/* The whole search without setting places. Parts that greedy orders leave open are searched;
+/* The whole search without setting places. PackParts that greedy orders leave open are searched;
  * `join`: with some of their items joined, and then as they are. */
-PackStatus pack_solve(const PackProblem *problem, bool join, Effort *effort, Arena *scratch,
-                      Places *places);
+PackStatus pack_solve(const PackProblem *problem, bool join, Budget *budget, Arena *scratch,
+                      PackPlaces *places);
 
 /* Joins items of a part in many ways and looks for a placement of what that makes. False says
  * nothing. Spends at most three quarters of what is left. */
-bool pack_by_joining(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                     Effort *effort, Places *places);
+bool pack_recreate(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                   Budget *budget, PackPlaces *places);
 
 #endif

@@ -9,7 +9,7 @@
 enum { WHEEL = 5, NO_PIECE = UINT32_MAX };
 
 /* An item, or what was joined of others. Time is counted in sections. */
-struct Piece {
+struct JoinPiece {
     ShapeClass class;
     uint32_t height, align; /* granules */
     Interval *runs;         /* [count] sections, ascending, not touching */
@@ -31,7 +31,7 @@ typedef struct {
 
 typedef struct {
     Joined *joined;
-    Effort *effort;
+    Budget *budget;
     Arena *scratch;
     double noise;
     uint32_t sections;
@@ -42,7 +42,7 @@ typedef struct {
     size_t nmatches, match_capacity;
 } Joiner;
 
-static Piece *piece_of(const Joiner *joiner, uint32_t id) {
+static JoinPiece *piece_of(const Joiner *joiner, uint32_t id) {
     return &joiner->joined->pieces[id];
 }
 
@@ -66,7 +66,7 @@ static void list_runs(Joiner *joiner) {
     joiner->ends = RAW_ARRAY(joiner->scratch, SortKey, count);
     joiner->nruns = 0;
     for (uint32_t i = 0; i < joined->npieces; i++) {
-        const Piece *piece = &joined->pieces[i];
+        const JoinPiece *piece = &joined->pieces[i];
         for (uint32_t k = 0; k < piece->count && !piece->gone; k++, joiner->nruns++) {
             joiner->starts[joiner->nruns] = (SortKey){piece->runs[k].first, i};
             joiner->ends[joiner->nruns] = (SortKey){piece->runs[k].last, i};
@@ -76,7 +76,7 @@ static void list_runs(Joiner *joiner) {
     sort_keys(joiner->ends, count, joiner->scratch);
     joiner->first_start = index_by_section(joiner, joiner->starts);
     joiner->first_end = index_by_section(joiner, joiner->ends);
-    effort_spend(joiner->effort, 8 * count);
+    budget_spend(joiner->budget, 8 * count);
 }
 
 static uint32_t starting(const Joiner *joiner, uint32_t section) {
@@ -87,11 +87,11 @@ static uint32_t starting(const Joiner *joiner, uint32_t section) {
 
 /* ---- what matches ---- */
 
-static bool same_range(const Piece *a, const Piece *b) {
+static bool same_range(const JoinPiece *a, const JoinPiece *b) {
     return a->count == b->count && !memcmp(a->runs, b->runs, a->count * sizeof *a->runs);
 }
 
-static bool disjoint(const Piece *a, const Piece *b) {
+static bool disjoint(const JoinPiece *a, const JoinPiece *b) {
     for (uint32_t i = 0, k = 0; i < a->count && k < b->count;) {
         if (a->runs[i].last < b->runs[k].first)
             i++;
@@ -103,7 +103,7 @@ static bool disjoint(const Piece *a, const Piece *b) {
     return true;
 }
 
-static uint32_t length_of(const Piece *piece) {
+static uint32_t length_of(const JoinPiece *piece) {
     uint32_t length = 0;
     for (uint32_t k = 0; k < piece->count; k++)
         length += piece->runs[k].last - piece->runs[k].first + 1;
@@ -114,13 +114,13 @@ static uint32_t length_of(const Piece *piece) {
 static void add_match(Joiner *joiner, Match match) {
     enum { MOST_MATCHES = 1 << 20, LATE = 8, MUCH_LATER = 1000 };
     if (joiner->nmatches == MOST_MATCHES) return;
-    double random = (double)(effort_random(joiner->effort) >> 40) / (1 << 24);
-    bool late = joiner->noise > 0 && effort_random(joiner->effort) % LATE == 0;
+    double random = (double)(budget_random(joiner->budget) >> 40) / (1 << 24);
+    bool late = joiner->noise > 0 && budget_random(joiner->budget) % LATE == 0;
     match.score *= late ? MUCH_LATER : 1 + joiner->noise * random;
     PUSH(joiner->scratch, joiner->matches, joiner->nmatches, joiner->match_capacity, match);
 }
 
-static bool can_stack(const Piece *low, const Piece *high) {
+static bool can_stack(const JoinPiece *low, const JoinPiece *high) {
     return low->height % high->align == 0;
 }
 
@@ -130,9 +130,9 @@ static bool is_any_band(ShapeClass class) {
 
 /* True if one of the pieces named has that height, and could follow `like` or be followed. */
 static bool has_height(const Joiner *joiner, const SortKey *keys, uint32_t from, uint32_t to,
-                       const Piece *like, uint32_t height) {
+                       const JoinPiece *like, uint32_t height) {
     for (uint32_t k = from; k < to; k++) {
-        const Piece *other = piece_of(joiner, keys[k].id);
+        const JoinPiece *other = piece_of(joiner, keys[k].id);
         if (other->class == like->class && other->height == height) return true;
     }
     return false;
@@ -141,7 +141,7 @@ static bool has_height(const Joiner *joiner, const SortKey *keys, uint32_t from,
 /* What would be joined might match in turn, which makes it likelier to be right. This is how likely
  * it is by chance that a piece over these sections has another of its height before or after it; 1
  * where it has none. */
-static double chance_of_series(const Joiner *joiner, const Piece *like, uint32_t height) {
+static double chance_of_series(const Joiner *joiner, const JoinPiece *like, uint32_t height) {
     uint32_t first = like->runs->first, after = like->runs[like->count - 1].last + 1;
     double chance = height;
     if (after < joiner->sections && has_height(joiner, joiner->starts, joiner->first_start[after],
@@ -155,10 +155,10 @@ static double chance_of_series(const Joiner *joiner, const Piece *like, uint32_t
 }
 
 /* The same for another that lives from `first` to `last`. */
-static double chance_of_stack(const Joiner *joiner, const Piece *like, uint32_t first,
+static double chance_of_stack(const Joiner *joiner, const JoinPiece *like, uint32_t first,
                               uint32_t last) {
     for (uint32_t s = joiner->first_start[first]; s < joiner->first_start[first + 1]; s++) {
-        const Piece *other = piece_of(joiner, joiner->starts[s].id);
+        const JoinPiece *other = piece_of(joiner, joiner->starts[s].id);
         if (other->class != like->class || other->count != 1 || other->runs->last != last) continue;
         double one = (double)starting(joiner, first) / (last - first + 1);
         return one < 1 ? one : 1;
@@ -168,7 +168,7 @@ static double chance_of_stack(const Joiner *joiner, const Piece *like, uint32_t 
 
 /* Two that live at just the same time: on each other, or side by side. */
 static void match_alike(Joiner *joiner, uint32_t i, uint32_t k) {
-    const Piece *a = piece_of(joiner, i), *b = piece_of(joiner, k);
+    const JoinPiece *a = piece_of(joiner, i), *b = piece_of(joiner, k);
     if (a->class != b->class || !same_range(a, b)) return;
     double chance = (double)starting(joiner, a->runs->first) / length_of(a);
     if (is_any_band(a->class) && a->height == b->height && a->align == b->align)
@@ -182,7 +182,7 @@ static void match_alike(Joiner *joiner, uint32_t i, uint32_t k) {
 
 /* One after the other in the same place. */
 static void match_series(Joiner *joiner, uint32_t i, uint32_t k) {
-    const Piece *a = piece_of(joiner, i), *b = piece_of(joiner, k);
+    const JoinPiece *a = piece_of(joiner, i), *b = piece_of(joiner, k);
     if (i == k || a->class != b->class || a->height != b->height || a->align != b->align) return;
     if (!disjoint(a, b)) return;
     double chance = (double)starting(joiner, b->runs->first) / a->height;
@@ -191,7 +191,7 @@ static void match_series(Joiner *joiner, uint32_t i, uint32_t k) {
     add_match(joiner, (Match){chance, {i, k}, 2, false});
 }
 
-static bool fits_wheel(const Piece *hub, const Piece *wing) {
+static bool fits_wheel(const JoinPiece *hub, const JoinPiece *wing) {
     return wing->count == 1 && wing->class == hub->class && wing->align == 1;
 }
 
@@ -203,11 +203,11 @@ typedef struct {
 } Wheel;
 
 static void match_last_wing(Joiner *joiner, Wheel wheel) {
-    const Piece *below = piece_of(joiner, wheel.below), *hub = piece_of(joiner, wheel.hub);
-    const Piece *above = piece_of(joiner, wheel.above);
+    const JoinPiece *below = piece_of(joiner, wheel.below), *hub = piece_of(joiner, wheel.hub);
+    const JoinPiece *above = piece_of(joiner, wheel.above);
     uint32_t section = hub->runs->last + 1;
     for (uint32_t s = joiner->first_start[section]; s < joiner->first_start[section + 1]; s++) {
-        const Piece *after = piece_of(joiner, joiner->starts[s].id);
+        const JoinPiece *after = piece_of(joiner, joiner->starts[s].id);
         if (!fits_wheel(hub, after) || after->runs->last != above->runs->last ||
             after->height != below->height + hub->height)
             continue;
@@ -220,10 +220,10 @@ static void match_last_wing(Joiner *joiner, Wheel wheel) {
 }
 
 static void match_third_wing(Joiner *joiner, Wheel wheel) {
-    const Piece *hub = piece_of(joiner, wheel.hub), *before = piece_of(joiner, wheel.before);
+    const JoinPiece *hub = piece_of(joiner, wheel.hub), *before = piece_of(joiner, wheel.before);
     uint32_t last = hub->runs->last;
     for (uint32_t e = joiner->first_end[last]; e < joiner->first_end[last + 1]; e++) {
-        const Piece *below = piece_of(joiner, joiner->ends[e].id);
+        const JoinPiece *below = piece_of(joiner, joiner->ends[e].id);
         wheel.below = joiner->ends[e].id;
         if (fits_wheel(hub, below) && below->runs->first == before->runs->first)
             match_last_wing(joiner, wheel);
@@ -231,16 +231,16 @@ static void match_third_wing(Joiner *joiner, Wheel wheel) {
 }
 
 static void match_wheels(Joiner *joiner, uint32_t id) {
-    const Piece *hub = piece_of(joiner, id);
+    const JoinPiece *hub = piece_of(joiner, id);
     uint32_t first = hub->runs->first;
     if (!fits_wheel(hub, hub) || first == 0 || hub->runs->last + 1 >= joiner->sections) return;
     uint32_t e = joiner->first_end[first - 1], end = joiner->first_end[first];
-    effort_spend(joiner->effort, (uint64_t)(end - e) * starting(joiner, first));
+    budget_spend(joiner->budget, (uint64_t)(end - e) * starting(joiner, first));
     for (; e < end; e++) {
-        const Piece *before = piece_of(joiner, joiner->ends[e].id);
+        const JoinPiece *before = piece_of(joiner, joiner->ends[e].id);
         if (!fits_wheel(hub, before) || before->height <= hub->height) continue;
         for (uint32_t s = joiner->first_start[first]; s < joiner->first_start[first + 1]; s++) {
-            const Piece *above = piece_of(joiner, joiner->starts[s].id);
+            const JoinPiece *above = piece_of(joiner, joiner->starts[s].id);
             if (!fits_wheel(hub, above) || above->height != before->height - hub->height) continue;
             match_third_wing(
                 joiner,
@@ -255,7 +255,7 @@ static void match_from_start(Joiner *joiner, size_t k) {
     if (piece_of(joiner, id)->runs->first != section) return;
     for (uint32_t s = (uint32_t)k + 1; s < joiner->first_start[section + 1]; s++)
         match_alike(joiner, id, joiner->starts[s].id);
-    effort_spend(joiner->effort, 4 * (joiner->first_start[section + 1] - k));
+    budget_spend(joiner->budget, 4 * (joiner->first_start[section + 1] - k));
     match_wheels(joiner, id);
 }
 
@@ -265,7 +265,7 @@ static void match_from_end(Joiner *joiner, size_t k) {
     if (section >= joiner->sections) return;
     for (uint32_t s = joiner->first_start[section]; s < joiner->first_start[section + 1]; s++)
         match_series(joiner, joiner->ends[k].id, joiner->starts[s].id);
-    effort_spend(joiner->effort, 4 * starting(joiner, section));
+    budget_spend(joiner->budget, 4 * starting(joiner, section));
 }
 
 static void find_matches(Joiner *joiner) {
@@ -294,7 +294,7 @@ static void weigh_rivals(Joiner *joiner) {
 /* ---- joining ---- */
 
 /* The runs of two pieces that are never live at once; those that touch become one. */
-static void join_runs(const Piece *a, const Piece *b, Piece *to, Arena *arena) {
+static void join_runs(const JoinPiece *a, const JoinPiece *b, JoinPiece *to, Arena *arena) {
     to->runs = RAW_ARRAY(arena, Interval, (size_t)a->count + b->count);
     to->count = 0;
     for (uint32_t i = 0, k = 0; i < a->count || k < b->count;) {
@@ -307,11 +307,11 @@ static void join_runs(const Piece *a, const Piece *b, Piece *to, Arena *arena) {
     }
 }
 
-static Piece join_wheel(const Joiner *joiner, const Match *match) {
-    const Piece *below = piece_of(joiner, match->parts[0]),
-                *hub = piece_of(joiner, match->parts[2]);
-    const Piece *above = piece_of(joiner, match->parts[3]);
-    Piece piece = {.class = hub->class, .align = 1, .nparts = WHEEL, .count = 1};
+static JoinPiece join_wheel(const Joiner *joiner, const Match *match) {
+    const JoinPiece *below = piece_of(joiner, match->parts[0]),
+                    *hub = piece_of(joiner, match->parts[2]);
+    const JoinPiece *above = piece_of(joiner, match->parts[3]);
+    JoinPiece piece = {.class = hub->class, .align = 1, .nparts = WHEEL, .count = 1};
     piece.height = below->height + hub->height + above->height;
     piece.runs = NEW(joiner->scratch, Interval);
     *piece.runs = (Interval){below->runs->first, above->runs->last};
@@ -320,9 +320,9 @@ static Piece join_wheel(const Joiner *joiner, const Match *match) {
     return piece;
 }
 
-static Piece join_two(const Joiner *joiner, const Match *match) {
-    const Piece *a = piece_of(joiner, match->parts[0]), *b = piece_of(joiner, match->parts[1]);
-    Piece piece = *a;
+static JoinPiece join_two(const Joiner *joiner, const Match *match) {
+    const JoinPiece *a = piece_of(joiner, match->parts[0]), *b = piece_of(joiner, match->parts[1]);
+    JoinPiece piece = *a;
     piece.nparts = 2;
     piece.shift[0] = piece.shift[1] = 0;
     if (b->align > a->align) piece.align = b->align;
@@ -356,7 +356,8 @@ static uint32_t join_matches(Joiner *joiner, double most) {
         for (uint32_t k = 0; k < match->count; k++)
             free = free && !piece_of(joiner, match->parts[k])->gone;
         if (!free) continue;
-        Piece piece = match->count == WHEEL ? join_wheel(joiner, match) : join_two(joiner, match);
+        JoinPiece piece =
+            match->count == WHEEL ? join_wheel(joiner, match) : join_two(joiner, match);
         if (piece.height > joined->problem.size) continue;
         for (uint32_t k = 0; k < match->count; k++) {
             piece.parts[k] = match->parts[k];
@@ -378,7 +379,7 @@ static void take_sections(Joiner *joiner, const Sections *sections, const uint32
     for (uint32_t x = 0; x < sections->count; x++)
         for (uint32_t k = sections->start[x]; k < sections->start[x + 1]; k++) {
             uint32_t at = piece_at[sections->members[k]];
-            Piece *piece = &joined->pieces[at];
+            JoinPiece *piece = &joined->pieces[at];
             if (piece->count && piece->runs[piece->count - 1].last + 1 == x)
                 piece->runs[piece->count - 1].last = x;
             else
@@ -386,12 +387,12 @@ static void take_sections(Joiner *joiner, const Sections *sections, const uint32
         }
 }
 
-static bool take_items(Joiner *joiner, const PackProblem *problem, Part part) {
+static bool take_items(Joiner *joiner, const PackProblem *problem, PackPart part) {
     enum { MOST_MEMBERS = 1 << 20 };
     Joined *joined = joiner->joined;
     uint32_t *piece_at = RAW_ARRAY(joiner->scratch, uint32_t, problem->count);
     Sections sections;
-    joined->pieces = NEW_ARRAY(joiner->scratch, Piece, 2 * (size_t)part.count);
+    joined->pieces = NEW_ARRAY(joiner->scratch, JoinPiece, 2 * (size_t)part.count);
     for (uint32_t k = 0; k < part.count; k++) {
         const PackItem *item = &problem->items[part.ids[k]];
         piece_at[part.ids[k]] = k;
@@ -411,7 +412,7 @@ static void make_problem(Joiner *joiner) {
     joined->piece_of = RAW_ARRAY(joiner->scratch, uint32_t, joined->npieces);
     joined->problem.items = NEW_ARRAY(joiner->scratch, PackItem, joined->npieces);
     for (uint32_t i = 0; i < joined->npieces; i++) {
-        const Piece *piece = &joined->pieces[i];
+        const JoinPiece *piece = &joined->pieces[i];
         if (piece->gone) continue;
         joined->piece_of[joined->problem.count] = i;
         joined->problem.items[joined->problem.count++] =
@@ -423,11 +424,11 @@ static void make_problem(Joiner *joiner) {
 }
 
 /* Chooses joins that are undone, and with them all that was made of those. */
-static bool *choose_broken(const Joined *joined, uint32_t percent, Effort *effort, Arena *scratch) {
+static bool *choose_broken(const Joined *joined, uint32_t percent, Budget *budget, Arena *scratch) {
     bool *broken = NEW_ARRAY(scratch, bool, joined->npieces);
     for (uint32_t i = joined->part.count; i < joined->npieces; i++) {
-        const Piece *piece = &joined->pieces[i];
-        broken[i] = effort_random(effort) % 100 < percent;
+        const JoinPiece *piece = &joined->pieces[i];
+        broken[i] = budget_random(budget) % 100 < percent;
         for (uint32_t k = 0; k < piece->nparts; k++)
             broken[i] |= broken[piece->parts[k]];
     }
@@ -438,11 +439,11 @@ static bool *choose_broken(const Joined *joined, uint32_t percent, Effort *effor
 static void take_unbroken(Joiner *joiner, const Joined *before, const bool *broken) {
     Joined *joined = joiner->joined;
     uint32_t *now = RAW_ARRAY(joiner->scratch, uint32_t, before->npieces);
-    joined->pieces = NEW_ARRAY(joiner->scratch, Piece, 2 * (size_t)before->part.count);
+    joined->pieces = NEW_ARRAY(joiner->scratch, JoinPiece, 2 * (size_t)before->part.count);
     for (uint32_t i = 0; i < before->npieces; i++) {
         if (broken[i]) continue;
         now[i] = joined->npieces++;
-        Piece *piece = &joined->pieces[now[i]];
+        JoinPiece *piece = &joined->pieces[now[i]];
         *piece = before->pieces[i];
         piece->gone = false;
         piece->runs = RAW_ARRAY(joiner->scratch, Interval, piece->count);
@@ -459,27 +460,27 @@ static void join_all(Joiner *joiner, double most) {
         list_runs(joiner);
         find_matches(joiner);
         weigh_rivals(joiner);
-    } while (join_matches(joiner, most) && joiner->effort->used < joiner->effort->limit);
+    } while (join_matches(joiner, most) && joiner->budget->used < joiner->budget->limit);
     make_problem(joiner);
 }
 
-void pack_join_again(const Joined *before, uint32_t percent, Effort *effort, Arena *scratch,
+void pack_join_again(const Joined *before, uint32_t percent, Budget *budget, Arena *scratch,
                      Joined *joined) {
     *joined = (Joined){
         .part = before->part, .problem.size = before->problem.size, .sections = before->sections};
     Joiner joiner = {.joined = joined,
-                     .effort = effort,
+                     .budget = budget,
                      .scratch = scratch,
                      .noise = 1,
                      .sections = before->sections};
-    take_unbroken(&joiner, before, choose_broken(before, percent, effort, scratch));
+    take_unbroken(&joiner, before, choose_broken(before, percent, budget, scratch));
     join_all(&joiner, INFINITY);
 }
 
-bool pack_join(const PackProblem *problem, Part part, double most, double noise, Effort *effort,
+bool pack_join(const PackProblem *problem, PackPart part, double most, double noise, Budget *budget,
                Arena *scratch, Joined *joined) {
     *joined = (Joined){.part = part, .problem.size = part.capacity};
-    Joiner joiner = {.joined = joined, .effort = effort, .scratch = scratch, .noise = noise};
+    Joiner joiner = {.joined = joined, .budget = budget, .scratch = scratch, .noise = noise};
     if (!take_items(&joiner, problem, part)) return false;
     joined->sections = joiner.sections;
     join_all(&joiner, most);
@@ -498,7 +499,7 @@ static uint8_t half_band(uint8_t band, bool upper) {
     return upper ? (uint8_t)(band & ~low) : low;
 }
 
-void pack_take_apart(const Joined *joined, Arena *scratch, Places *places) {
+void pack_unjoin(const Joined *joined, Arena *scratch, PackPlaces *places) {
     uint32_t *offset = NEW_ARRAY(scratch, uint32_t, joined->npieces);
     uint8_t *band = NEW_ARRAY(scratch, uint8_t, joined->npieces);
     for (uint32_t i = 0; i < joined->problem.count; i++) {
@@ -506,7 +507,7 @@ void pack_take_apart(const Joined *joined, Arena *scratch, Places *places) {
         band[joined->piece_of[i]] = joined->problem.items[i].band;
     }
     for (uint32_t i = joined->npieces; i-- > 0;) {
-        const Piece *piece = &joined->pieces[i];
+        const JoinPiece *piece = &joined->pieces[i];
         for (uint32_t k = 0; k < piece->nparts; k++) {
             offset[piece->parts[k]] = offset[i] + piece->shift[k];
             band[piece->parts[k]] = piece->beside ? half_band(band[i], k) : band[i];

@@ -4,32 +4,32 @@
 
 #include "place/exact/internal.h"
 
-typedef struct Piece Piece;
+typedef struct JoinPiece JoinPiece;
 
 /* A part of a problem with some of its items joined. */
 typedef struct {
     PackProblem problem; /* what is to be placed; no fixed items */
     uint32_t *piece_of;  /* [problem.count] */
-    Piece *pieces;       /* [npieces] the items of the part in turn, then what was joined */
+    JoinPiece *pieces;   /* [npieces] the items of the part in turn, then what was joined */
     uint32_t npieces, sections;
-    Part part;
+    PackPart part;
 } Joined;
 
 /* Joins items of a part that fill a larger rectangle between them without waste: on each other or
  * side by side where they live at the same time, one after the other, or five like a windmill. Such
- * a rectangle is in nobody's way more than its parts, but what should not have been joined makes
+ * a rectangle takes no more room than its parts, but what should not have been joined makes
  * the problem harder: a placement found is one of the part, and that there is none says nothing.
- * Matches likelier to be chance than `most` are left; `noise` tells tries apart. False: nothing was
- * joined. Requires that no fixed item overlaps the part. O(n log n + matches) a round. */
-bool pack_join(const PackProblem *problem, Part part, double most, double noise, Effort *effort,
+ * Matches likelier to be chance than `most` are left; `noise` makes tries differ. False: nothing
+ * was joined. Requires that no fixed item overlaps the part. O(n log n + matches) a round. */
+bool pack_join(const PackProblem *problem, PackPart part, double most, double noise, Budget *budget,
                Arena *scratch, Joined *joined);
 
 /* Undoes some percent of the joins, and what was made of those, and joins again whatever matches,
  * with noise. */
-void pack_join_again(const Joined *before, uint32_t percent, Effort *effort, Arena *scratch,
+void pack_join_again(const Joined *before, uint32_t percent, Budget *budget, Arena *scratch,
                      Joined *joined);
 
 /* Gives the items of the part the places that the problem's have. */
-void pack_take_apart(const Joined *joined, Arena *scratch, Places *places);
+void pack_unjoin(const Joined *joined, Arena *scratch, PackPlaces *places);
 
 #endif

@@ -112,7 +112,7 @@ static bool band_is_legal(ShapeClass class, uint8_t band) {
     return legal;
 }
 
-static void check_places(const PackProblem *problem, const Places *places) {
+static void check_places(const PackProblem *problem, const PackPlaces *places) {
     for (uint32_t i = 0; i < problem->count; i++) {
         const PackItem *a = &problem->items[i];
         uint32_t low = places->offset[i], high = low + a->height;
@@ -138,15 +138,15 @@ static void what_joins(void **state) {
         uint8_t band[MOST_ITEMS];
         PackProblem problem;
         make_problem(&CASES[c], ranges, items, &problem, ids);
-        Effort effort = {.limit = 1000000};
+        Budget budget = {.limit = 1000000};
         Joined joined;
-        pack_join(&problem, (Part){ids, problem.count, SIZE}, 100, 0, &effort, &arena, &joined);
+        pack_join(&problem, (PackPart){ids, problem.count, SIZE}, 100, 0, &budget, &arena, &joined);
         if (joined.problem.count != CASES[c].left)
             fail_msg("%s: %u pieces", CASES[c].what, joined.problem.count);
         if (joined.problem.count == 1) {
             joined.problem.items[0].band = class_bands(joined.problem.items[0].class).masks[0];
-            Places places = {offset, band};
-            pack_take_apart(&joined, &arena, &places);
+            PackPlaces places = {offset, band};
+            pack_unjoin(&joined, &arena, &places);
             check_places(&problem, &places);
         }
         arena_free(&arena);
@@ -165,18 +165,18 @@ static void joined_again(void **state) {
         uint8_t band[MOST_ITEMS];
         PackProblem problem;
         make_problem(&CASES[c], ranges, items, &problem, ids);
-        Effort effort = {.limit = 1000000};
+        Budget budget = {.limit = 1000000};
         Joined before, joined;
-        pack_join(&problem, (Part){ids, problem.count, SIZE}, 100, 0, &effort, &arena, &before);
+        pack_join(&problem, (PackPart){ids, problem.count, SIZE}, 100, 0, &budget, &arena, &before);
         for (int i = 0; i < 10; i++) {
-            pack_join_again(&before, 50, &effort, &arena, &joined);
+            pack_join_again(&before, 50, &budget, &arena, &joined);
             assert_int_equal(joined.problem.count, CASES[c].left);
             before = joined;
         }
         if (joined.problem.count == 1) {
             joined.problem.items[0].band = class_bands(joined.problem.items[0].class).masks[0];
-            Places places = {offset, band};
-            pack_take_apart(&joined, &arena, &places);
+            PackPlaces places = {offset, band};
+            pack_unjoin(&joined, &arena, &places);
             check_places(&problem, &places);
         }
         arena_free(&arena);

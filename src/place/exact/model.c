@@ -51,7 +51,7 @@ static void sweep_step(Sweep *sweep, SortKey event) {
 static const uint8_t GROUPS[] = {0x1, 0x2, 0x4, 0x8, 0x3, 0xC, 0xF};
 enum { GROUP_COUNT = sizeof GROUPS };
 
-/* Quadrants of `group` that an item takes wherever it stands. */
+/* Quadrants of `group` that an item takes at any place. */
 static uint32_t certain_share(const PackItem *item, uint8_t group) {
     if (item->fixed) return (uint32_t)__builtin_popcount(item->band & group);
     Bands bands = class_bands(item->class);
@@ -63,10 +63,10 @@ static uint32_t certain_share(const PackItem *item, uint8_t group) {
     return least;
 }
 
-bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch) {
+bool pack_overfull(const PackProblem *problem, Budget *budget, Arena *scratch) {
     Sweep sweep = sweep_begin(problem, NULL, problem->count, scratch);
     uint64_t demand[GROUP_COUNT] = {0};
-    effort_spend(effort, 8 * sweep.count); /* mostly for the sort */
+    budget_spend(budget, 8 * sweep.count); /* mostly for the sort */
     for (size_t e = 0; e < sweep.count; e++) {
         const PackItem *item = &problem->items[sweep.events[e].id];
         for (uint32_t g = 0; g < GROUP_COUNT; g++) {
@@ -78,7 +78,7 @@ bool pack_overfull(const PackProblem *problem, Effort *effort, Arena *scratch) {
     return false;
 }
 
-/* The quadrants where an item might stand. */
+/* The quadrants where an item can be placed. */
 static uint8_t reach(const PackItem *item) {
     if (item->fixed) return item->band;
     Bands bands = class_bands(item->class);
@@ -94,7 +94,7 @@ typedef struct {
 } Pair;
 
 /* Drops repeated neighbours and closes the lists up. */
-static void drop_repeats(Neighbours *neighbours, Arena *scratch) {
+static void drop_repeats(PackGraph *neighbours, Arena *scratch) {
     uint32_t *seen = NEW_ARRAY(scratch, uint32_t, neighbours->count); /* item + 1 */
     uint32_t kept = 0;
     for (uint32_t i = 0; i < neighbours->count; i++) {
@@ -110,7 +110,7 @@ static void drop_repeats(Neighbours *neighbours, Arena *scratch) {
     neighbours->start[neighbours->count] = kept;
 }
 
-static void fill_lists(Neighbours *neighbours, const Pair *pairs, size_t count, Arena *scratch) {
+static void fill_lists(PackGraph *neighbours, const Pair *pairs, size_t count, Arena *scratch) {
     uint32_t n = neighbours->count;
     neighbours->start = NEW_ARRAY(scratch, uint32_t, (size_t)n + 1);
     neighbours->list = RAW_ARRAY(scratch, uint32_t, 2 * count);
@@ -130,8 +130,8 @@ static void fill_lists(Neighbours *neighbours, const Pair *pairs, size_t count, 
     drop_repeats(neighbours, scratch);
 }
 
-bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
-                     Neighbours *neighbours) {
+bool pack_neighbours(const PackProblem *problem, Budget *budget, Arena *scratch,
+                     PackGraph *neighbours) {
     enum { MOST_PAIRS = 1 << 24 };
     Sweep sweep = sweep_begin(problem, NULL, problem->count, scratch);
     Pair *pairs = NULL;
@@ -140,7 +140,7 @@ bool pack_neighbours(const PackProblem *problem, Effort *effort, Arena *scratch,
         uint32_t id = sweep.events[e].id;
         sweep_step(&sweep, sweep.events[e]);
         if (!is_start(sweep.events[e])) continue;
-        if (!effort_spend(effort, sweep.nlive) || count + sweep.nlive > MOST_PAIRS) return false;
+        if (!budget_spend(budget, sweep.nlive) || count + sweep.nlive > MOST_PAIRS) return false;
         uint8_t mask = reach(&problem->items[id]);
         for (uint32_t k = 0; k + 1 < sweep.nlive; k++) {
             uint32_t other = sweep.live[k];
@@ -176,8 +176,8 @@ bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t cou
 
 /* Collects in `clique` neighbours of `id` that all overlap each other, largest lists first come
  * first; `common[i]`: members that i overlaps. Both are left clean. */
-static bool clique_is_too_high(const PackProblem *problem, const Neighbours *neighbours,
-                               uint32_t id, uint32_t *common, uint32_t *clique, Effort *effort) {
+static bool clique_is_too_high(const PackProblem *problem, const PackGraph *neighbours, uint32_t id,
+                               uint32_t *common, uint32_t *clique, Budget *budget) {
     uint64_t demand[GROUP_COUNT] = {0};
     uint32_t count = 0, next = id;
     while (next != UINT32_MAX) {
@@ -198,7 +198,7 @@ static bool clique_is_too_high(const PackProblem *problem, const Neighbours *nei
             best = worth;
             next = other;
         }
-        effort_spend(effort, 2 * (neighbours->start[id + 1] - neighbours->start[id]));
+        budget_spend(budget, 2 * (neighbours->start[id + 1] - neighbours->start[id]));
     }
     bool too_high = false;
     for (uint32_t g = 0; g < GROUP_COUNT; g++)
@@ -209,17 +209,17 @@ static bool clique_is_too_high(const PackProblem *problem, const Neighbours *nei
     return too_high;
 }
 
-bool pack_clique_too_high(const PackProblem *problem, const Neighbours *neighbours, Part part,
-                          Effort *effort, Arena *scratch) {
+bool pack_clique_too_high(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
+                          Budget *budget, Arena *scratch) {
     bool holes = false;
     for (uint32_t k = 0; k < part.count; k++)
         holes |= problem->items[part.ids[k]].range.count > 1;
-    if (!holes || effort->used >= effort->limit) return false;
+    if (!holes || budget->used >= budget->limit) return false;
     uint32_t *common = NEW_ARRAY(scratch, uint32_t, problem->count);
     uint32_t *clique = RAW_ARRAY(scratch, uint32_t, problem->count);
-    uint64_t enough = effort->used + (effort->limit - effort->used) / 16;
-    for (uint32_t k = 0; k < part.count && effort->used < enough; k++)
-        if (clique_is_too_high(problem, neighbours, part.ids[k], common, clique, effort))
+    uint64_t enough = budget->used + (budget->limit - budget->used) / 16;
+    for (uint32_t k = 0; k < part.count && budget->used < enough; k++)
+        if (clique_is_too_high(problem, neighbours, part.ids[k], common, clique, budget))
             return true;
     return false;
 }

@@ -1,4 +1,5 @@
-/* Placement search: rectangles with live ranges into the State Buffer. */
+/* The exact search: places rectangles with live ranges in the State Buffer, or proves that there is
+ * no placement. */
 #ifndef PLACE_EXACT_PACK_H
 #define PLACE_EXACT_PACK_H
 
@@ -7,14 +8,13 @@
 
 /* One rectangle to place. Units are granules of 8 bytes on the byte axis. */
 typedef struct {
-    ShapeClass class; /* which bands it may stand in */
+    ShapeClass class; /* bands where it may be placed */
     uint32_t height;  /* granules, at least 1 */
     uint32_t align;   /* its first granule is a multiple of this; at least 1 */
-    LiveRange range;  /* points where it needs its place; not empty */
-    bool fixed;       /* stands at `offset` in `band` already */
+    LiveRange range;  /* points where it is live; not empty */
+    bool fixed;       /* its place is given: `offset` in `band` */
     uint8_t band;     /* quadrant mask; in: where fixed. out: where placed */
     uint32_t offset;  /* first granule; in: where fixed. out: where placed */
-    double weight; /* pack_partial only: cost of leaving it out, at least 0; INFINITY: must not */
 } PackItem;
 
 typedef struct {
@@ -35,21 +35,10 @@ typedef struct {
     double deadline; /* seconds of the monotonic clock when it gives up; 0: no clock is looked at */
 } PackOptions;
 
-/* The budget of an effort level of the command line: 0 none, 1 for greedy orders only, 2 the
- * default (one to three seconds where nothing is found), each level above it ten times the one
- * before. */
-uint64_t pack_default_steps(int effort);
-
-/* Two items may share a granule of a quadrant only where their ranges share no point. Looks for a
- * place for every item; the items' places are set only on PACK_FOUND. Same input, same result.
- * `used`: steps taken. */
+/* Places every item so that no two overlap: items that share a granule of a quadrant share no point
+ * of their ranges. Sets the items' places on PACK_FOUND only. The same input gives the same result.
+ * `used` (may be NULL): steps taken. Tries greedy orders first, then joins items that fit each
+ * other, then searches depth first. O(overlaps log overlaps + steps). Sources: in search.c. */
 PackStatus pack(PackProblem *problem, PackOptions options, Arena *scratch, uint64_t *used);
-
-/* Places what it can, so that the summed weight of the items left out is small (no proof that it is
- * least). Sets left_out[count], and the places of all other items. Fixed items stay. False: some
- * item of infinite weight is left out, or fixed items are in each other's way; left_out is set
- * still. */
-bool pack_partial(PackProblem *problem, PackOptions options, Arena *scratch, bool *left_out,
-                  uint64_t *used);
 
 #endif

@@ -1,5 +1,4 @@
 /* Placement: against all placements of tiny problems, and on problems cut from a full buffer. */
-#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -154,16 +153,16 @@ static void make_tiny(Tiny *tiny, uint64_t *random) {
 
 /* The exact search alone, all items that are not fixed as one part. */
 static PackStatus search_only(PackProblem *problem, Arena *arena) {
-    Effort effort = {.limit = DEFAULT_STEPS};
-    Neighbours neighbours;
-    assert_true(pack_neighbours(problem, &effort, arena, &neighbours));
+    Budget budget = {.limit = DEFAULT_STEPS};
+    PackGraph neighbours;
+    assert_true(pack_neighbours(problem, &budget, arena, &neighbours));
     uint32_t ids[6];
-    Places places = {NEW_ARRAY(arena, uint32_t, 6), NEW_ARRAY(arena, uint8_t, 6)};
-    Part part = {ids, 0, problem->size};
+    PackPlaces places = {NEW_ARRAY(arena, uint32_t, 6), NEW_ARRAY(arena, uint8_t, 6)};
+    PackPart part = {ids, 0, problem->size};
     for (uint32_t i = 0; i < problem->count; i++)
         if (!problem->items[i].fixed) ids[part.count++] = i;
     if (!part.count) return PACK_FOUND;
-    PackStatus status = pack_exact(problem, &neighbours, part, &effort, arena, &places);
+    PackStatus status = pack_search(problem, &neighbours, part, &budget, arena, &places);
     for (uint32_t k = 0; k < part.count && status == PACK_FOUND; k++) {
         problem->items[ids[k]].offset = places.offset[ids[k]];
         problem->items[ids[k]].band = places.band[ids[k]];
@@ -204,83 +203,6 @@ static void test_agrees_with_all_placements(void **state) {
         arena_free(&arena);
     }
     assert_true(counts[0] > 1000 && counts[1] > 1000);
-}
-
-/* The least weight that must be left out: all subsets, each against all placements. */
-static double least_left_out(const Tiny *tiny) {
-    double least = INFINITY;
-    uint32_t count = tiny->problem.count;
-    for (uint32_t set = 0; set < 1u << count; set++) {
-        PackItem items[6];
-        PackProblem some = {items, 0, tiny->problem.size};
-        double weight = 0;
-        for (uint32_t i = 0; i < count; i++) {
-            if (tiny->items[i].fixed || !(set >> i & 1))
-                items[some.count++] = tiny->items[i];
-            else
-                weight += tiny->items[i].weight;
-        }
-        if (weight < least && any_placement(&some)) least = weight;
-    }
-    return least;
-}
-
-static void test_partial_places_the_rest(void **state) {
-    (void)state;
-    uint64_t random = 2;
-    double least = 0, got = 0;
-    for (uint32_t run = 0; run < 1500; run++) {
-        Tiny tiny;
-        make_tiny(&tiny, &random);
-        for (uint32_t i = 0; i < tiny.problem.count; i++)
-            tiny.items[i].weight = 1 + below(&random, 9);
-        double bound = least_left_out(&tiny);
-        Arena arena;
-        arena_init(&arena);
-        bool left_out[6];
-        PackOptions options = {.steps = 1000000, .seed = run};
-        bool ok = pack_partial(&tiny.problem, options, &arena, left_out, NULL);
-        assert_int_equal(ok, fixed_are_right(&tiny.problem));
-        PackItem items[6];
-        PackProblem placed = {items, 0, tiny.problem.size};
-        double weight = 0;
-        for (uint32_t i = 0; i < tiny.problem.count; i++) {
-            if (left_out[i])
-                weight += tiny.items[i].weight;
-            else
-                items[placed.count++] = tiny.items[i];
-        }
-        if (ok) {
-            check_placement(&placed);
-            assert_true(weight >= bound);
-            least += bound;
-            got += weight;
-        }
-        arena_free(&arena);
-    }
-    assert_true(least > 1000);
-    assert_true(got <= least * 1.05);
-}
-
-static void test_must_not_be_left_out(void **state) {
-    (void)state;
-    Interval interval = {0, 9};
-    LiveRange range = {&interval, 1};
-    PackItem items[3];
-    for (uint32_t i = 0; i < 3; i++)
-        items[i] = (PackItem){.class = CLASS_FULL, .height = 4, .align = 1, .range = range};
-    items[0].weight = 5;
-    items[1].weight = items[2].weight = INFINITY;
-    bool left_out[3];
-    Arena arena;
-    arena_init(&arena);
-    PackProblem problem = {items, 3, 8};
-    PackOptions options = {.steps = 100000};
-    assert_true(pack_partial(&problem, options, &arena, left_out, NULL));
-    assert_true(left_out[0] && !left_out[1] && !left_out[2]);
-    problem.size = 7;
-    assert_false(pack_partial(&problem, options, &arena, left_out, NULL));
-    arena_free(&arena);
 }
 
 /* ---- Problems cut from a full buffer: they fit, with nothing to spare. ---- */
@@ -467,17 +389,12 @@ static void test_small_cases(void **state) {
     assert_int_equal(pack(&one, (PackOptions){.steps = 1000}, &arena, NULL), PACK_IMPOSSIBLE);
     one.size = 3;
     assert_int_equal(pack(&one, (PackOptions){.steps = 0}, &arena, NULL), PACK_GAVE_UP);
-    assert_true(pack_default_steps(0) == 0);
-    for (int effort = 0; effort < 40; effort++)
-        assert_true(pack_default_steps(effort) <= pack_default_steps(effort + 1));
     arena_free(&arena);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_agrees_with_all_placements),
-        cmocka_unit_test(test_partial_places_the_rest),
-        cmocka_unit_test(test_must_not_be_left_out),
         cmocka_unit_test(test_places_what_was_cut),
         cmocka_unit_test(test_stops_at_deadline),
         cmocka_unit_test(test_same_input_same_places),

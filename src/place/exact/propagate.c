@@ -1,40 +1,40 @@
 /* What follows from a state of the exact search: floors, lowest places, waste. */
 #include "place/exact/search.h"
 
-static void set(Search *s, uint32_t *where, uint32_t value) {
-    PUSH(s->scratch, s->changes, s->nchanges, s->change_capacity, ((Change){where, *where}));
+static void set(ExactSearch *s, uint32_t *where, uint32_t value) {
+    PUSH(s->scratch, s->changes, s->nchanges, s->change_capacity, ((TrailEntry){where, *where}));
     *where = value;
 }
 
-static void add_slack(Search *s, uint32_t at, int64_t delta) {
+static void add_slack(ExactSearch *s, uint32_t at, int64_t delta) {
     int64_t *where = &s->slack[at];
     PUSH(s->scratch, s->slack_changes, s->nslack, s->slack_capacity,
-         ((SlackChange){where, *where}));
+         ((SlackTrailEntry){where, *where}));
     *where += delta;
 }
 
-void pack_undo(Search *s, size_t changes, size_t slack_changes) {
+void pack_undo(ExactSearch *s, size_t changes, size_t slack_changes) {
     while (s->nchanges > changes) {
-        Change change = s->changes[--s->nchanges];
+        TrailEntry change = s->changes[--s->nchanges];
         *change.where = change.old;
     }
     while (s->nslack > slack_changes) {
-        SlackChange change = s->slack_changes[--s->nslack];
+        SlackTrailEntry change = s->slack_changes[--s->nslack];
         *change.where = change.old;
     }
 }
 
-void pack_mark(Search *s, uint32_t cell) {
+void pack_mark(ExactSearch *s, uint32_t cell) {
     if (s->dirty[cell]) return;
     s->dirty[cell] = 1;
     s->queue[s->queued++] = cell;
 }
 
-uint32_t pack_share(const Search *s, uint32_t option, uint32_t group) {
+uint32_t pack_share(const ExactSearch *s, uint32_t option, uint32_t group) {
     return (uint32_t)__builtin_popcount(s->quadrants[option] & s->group_quadrants[group]);
 }
 
-uint64_t pack_waste_left(const Search *s, uint32_t cell) {
+uint64_t pack_waste_left(const ExactSearch *s, uint32_t cell) {
     uint32_t section = cell / s->columns, column = cell % s->columns;
     if (s->columns == 1) return (uint64_t)s->slack[section] / s->weight[0];
     int64_t least = INT64_MAX;
@@ -48,7 +48,7 @@ uint64_t pack_waste_left(const Search *s, uint32_t cell) {
 
 /* The first place at or above `y` that fits the alignment and is clear of what is fixed, or DEAD.
  */
-static uint32_t next_free(const Search *s, uint32_t option, uint64_t y) {
+static uint32_t next_free(const ExactSearch *s, uint32_t option, uint64_t y) {
     uint32_t height = s->height[option], align = s->align[option];
     if (align > 1) y = align_up(y, align);
     for (uint32_t k = s->option_blocks[option]; k < s->option_blocks[option + 1]; k++) {
@@ -58,7 +58,7 @@ static uint32_t next_free(const Search *s, uint32_t option, uint64_t y) {
     return y + height <= s->part.capacity ? (uint32_t)y : DEAD;
 }
 
-uint32_t pack_least_share(const Search *s, uint32_t item, uint32_t group) {
+uint32_t pack_least_share(const ExactSearch *s, uint32_t item, uint32_t group) {
     uint32_t least = MOST_COLUMNS;
     for (uint32_t o = s->item_options[item]; o < s->item_options[item + 1]; o++) {
         if (s->lowest[o] == DEAD) continue;
@@ -70,7 +70,7 @@ uint32_t pack_least_share(const Search *s, uint32_t item, uint32_t group) {
 
 /* An item with fewer options left is certain to take more of some groups. False: more than there
  * is. */
-static bool recount(Search *s, uint32_t item) {
+static bool recount(ExactSearch *s, uint32_t item) {
     for (uint32_t g = 0; g < s->groups; g++) {
         uint32_t least = pack_least_share(s, item, g);
         uint32_t *had = &s->certain[item * s->groups + g];
@@ -89,8 +89,8 @@ static bool recount(Search *s, uint32_t item) {
     return true;
 }
 
-/* Cells where the option might have stood next have conclusions to draw. */
-static void set_lowest(Search *s, uint32_t option, uint32_t y) {
+/* Conclusions are due in cells where the option could have been next. */
+static void set_lowest(ExactSearch *s, uint32_t option, uint32_t y) {
     uint32_t old = s->lowest[option];
     s->key.a += s->factor[option].a * (uint64_t)(y - (uint64_t)old);
     s->key.b += s->factor[option].b * (uint64_t)(y - (uint64_t)old);
@@ -102,7 +102,7 @@ static void set_lowest(Search *s, uint32_t option, uint32_t y) {
     s->work += s->option_cells[option + 1] - s->option_cells[option];
 }
 
-bool pack_raise(Search *s, uint32_t option, uint64_t y) {
+bool pack_raise(ExactSearch *s, uint32_t option, uint64_t y) {
     uint32_t place = next_free(s, option, y);
     if (place == s->lowest[option]) return true;
     uint32_t item = s->owner[option];
@@ -113,7 +113,7 @@ bool pack_raise(Search *s, uint32_t option, uint64_t y) {
     return s->columns == 1 || recount(s, item);
 }
 
-int64_t pack_free_between(const Search *s, uint32_t cell, uint32_t low, uint32_t high) {
+int64_t pack_free_between(const ExactSearch *s, uint32_t cell, uint32_t low, uint32_t high) {
     int64_t space = (int64_t)high - low;
     for (uint32_t k = s->cell_blocks[cell]; k < s->cell_blocks[cell + 1]; k++) {
         uint32_t from = s->cell_block[k].low > low ? s->cell_block[k].low : low;
@@ -124,7 +124,7 @@ int64_t pack_free_between(const Search *s, uint32_t cell, uint32_t low, uint32_t
 }
 
 /* What lies below the new floor is wasted. False: more than may be. */
-static bool raise_floor(Search *s, uint32_t cell, uint32_t y) {
+static bool raise_floor(ExactSearch *s, uint32_t cell, uint32_t y) {
     uint32_t section = cell / s->columns, column = cell % s->columns;
     int64_t waste = pack_free_between(s, cell, s->floor[cell], y);
     set(s, &s->floor[cell], y);
@@ -142,7 +142,7 @@ static bool raise_floor(Search *s, uint32_t cell, uint32_t y) {
 
 /* Sorts the members of a cell that are left by their lowest places. The lists are nearly sorted
  * already. What is dead or placed ends up last, and is not looked at again below this state. */
-static uint32_t sort_members(Search *s, uint32_t cell) {
+static uint32_t sort_members(ExactSearch *s, uint32_t cell) {
     uint32_t *members = s->member_list + s->cell_members[cell];
     uint32_t count = s->left[cell];
     s->work += count + 1;
@@ -161,8 +161,8 @@ static uint32_t sort_members(Search *s, uint32_t cell) {
 
 /* Draws the conclusions in one cell. Its floor is the least lowest place of its members. Space that
  * all members together cannot fill before the next may start is wasted. A member that would waste
- * too much if it stood next stands above one that would not. */
-static bool tighten(Search *s, uint32_t cell) {
+ * too much if it were next is above one that would not. */
+static bool tighten(ExactSearch *s, uint32_t cell) {
     const uint32_t *members = s->member_list + s->cell_members[cell];
     uint32_t count = sort_members(s, cell);
     s->work += count;
@@ -197,7 +197,7 @@ static bool tighten(Search *s, uint32_t cell) {
     return true;
 }
 
-bool pack_settle(Search *s) {
+bool pack_propagate(ExactSearch *s) {
     while (s->queued) {
         uint32_t cell = s->queue[--s->queued];
         s->dirty[cell] = 0;
@@ -206,13 +206,13 @@ bool pack_settle(Search *s) {
     return true;
 }
 
-void pack_drop_queue(Search *s) {
+void pack_drop_queue(ExactSearch *s) {
     while (s->queued)
         s->dirty[s->queue[--s->queued]] = 0;
 }
 
 /* The item has no other option and leaves its cells' members; their floors are its top. */
-static bool take_cells(Search *s, uint32_t option, uint32_t top) {
+static bool take_cells(ExactSearch *s, uint32_t option, uint32_t top) {
     uint32_t item = s->owner[option];
     for (uint32_t o = s->item_options[item]; o < s->item_options[item + 1]; o++)
         if (o != option && s->lowest[o] != DEAD) set_lowest(s, o, DEAD);
@@ -225,14 +225,14 @@ static bool take_cells(Search *s, uint32_t option, uint32_t top) {
     return true;
 }
 
-bool pack_place(Search *s, uint32_t option) {
+bool pack_assign(ExactSearch *s, uint32_t option) {
     uint32_t item = s->owner[option], y = s->lowest[option], top = y + s->height[option];
     if (!take_cells(s, option, top)) return false;
     s->offset[item] = y;
     s->band[item] = s->quadrants[option];
     s->stack[s->placed++] = option;
     uint32_t id = s->part.ids[item];
-    const Neighbours *near = s->neighbours;
+    const PackGraph *near = s->neighbours;
     s->work += 3 * (near->start[id + 1] - near->start[id]);
     for (uint32_t k = near->start[id]; k < near->start[id + 1]; k++) {
         uint32_t other = s->item_of[near->list[k]];
@@ -246,7 +246,7 @@ bool pack_place(Search *s, uint32_t option) {
     return true;
 }
 
-bool pack_supported(const Search *s, uint32_t option) {
+bool pack_supported(const ExactSearch *s, uint32_t option) {
     uint32_t y = s->lowest[option], align = s->align[option];
     if (y == 0 || align_up(s->support[option], align) == y) return true;
     for (uint32_t k = s->option_blocks[option]; k < s->option_blocks[option + 1]; k++)
@@ -254,7 +254,7 @@ bool pack_supported(const Search *s, uint32_t option) {
     return false;
 }
 
-bool pack_refuse(Search *s, uint32_t option) {
+bool pack_refuse(ExactSearch *s, uint32_t option) {
     uint32_t y = s->lowest[option], align = s->align[option];
     uint64_t next =
         s->shortest[option] == DEAD ? DEAD : align_up((uint64_t)y + s->shortest[option], align);
@@ -265,7 +265,7 @@ bool pack_refuse(Search *s, uint32_t option) {
     return pack_raise(s, option, next > DEAD ? DEAD : next);
 }
 
-bool pack_refuse_twins(Search *s, uint32_t option) {
+bool pack_refuse_twins(ExactSearch *s, uint32_t option) {
     uint32_t item = s->owner[option], y = s->lowest[option];
     uint32_t which = option - s->item_options[item];
     for (uint32_t t = s->twin[item]; t < s->items && s->twin[t] == s->twin[item]; t++) {

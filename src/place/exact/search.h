@@ -6,7 +6,7 @@
 
 /* How the problem is seen. A *section* is a greatest set of items live at once. A *column* is a set
  * of quadrants that no band here tells apart, so that problems with one kind of band have one. A
- * *cell* is a column of a section: a stack with a floor, below which all is settled. An *option* is
+ * *cell* is a column of a section: a stack with a floor, below which all is decided. An *option* is
  * an item in one of its bands. A *group* of columns must have room for what cannot go elsewhere. */
 enum { MOST_COLUMNS = 4, MOST_GROUPS = 7, NO_COLUMN = 255 };
 
@@ -15,39 +15,39 @@ enum { MOST_COLUMNS = 4, MOST_GROUPS = 7, NO_COLUMN = 255 };
 /* Granules [low, high) taken by something fixed. */
 typedef struct {
     uint32_t low, high;
-} Block;
+} FixedSpan;
 
 /* What a state hashes to: 128 bits, so that two states never share a key by chance. */
 typedef struct {
     uint64_t a, b;
-} Key;
+} StateKey;
 
-/* Old values, to be put back. */
+/* Old values, to be restored. */
 typedef struct {
     uint32_t *where;
     uint32_t old;
-} Change;
+} TrailEntry;
 
 typedef struct {
     int64_t *where;
     int64_t old;
-} SlackChange;
+} SlackTrailEntry;
 
 /* The option placed, and how to get back to before that. */
 typedef struct {
     uint32_t option;
     uint32_t placed;               /* items placed before */
     size_t changes, slack_changes; /* lengths of the trails before */
-    Key before;
-    Key after; /* once conclusions were drawn; if keyed */
+    StateKey before;
+    StateKey after; /* once conclusions were drawn; if keyed */
     bool keyed;
-} Decision;
+} SearchDecision;
 
 typedef struct {
     const PackProblem *problem;
-    const Neighbours *neighbours;
-    Part part; /* ids in the search's own order: exchangeable items side by side */
-    Effort *effort;
+    const PackGraph *neighbours;
+    PackPart part; /* ids in the search's own order: exchangeable items side by side */
+    Budget *budget;
     Arena *scratch;
 
     /* Shape: constant. Lists are compressed: list i is [start[i], start[i + 1]). */
@@ -67,24 +67,24 @@ typedef struct {
     uint32_t *option_cells, *cell_list;
     uint32_t *cell_members, *member_list; /* options; the order within a cell changes */
     uint32_t *option_blocks;
-    Block *blocks; /* by low */
+    FixedSpan *blocks; /* by low */
     uint32_t *cell_blocks;
-    Block *cell_block;
-    Key *factor; /* [options] odd random numbers */
+    FixedSpan *cell_block;
+    StateKey *factor; /* [options] odd random numbers */
 
     /* State: restored by the trails. */
-    uint32_t *lowest;  /* [options] it stands there or above; or DEAD */
+    uint32_t *lowest;  /* [options] it is placed there or above; or DEAD */
     uint32_t *support; /* [options] highest top of a placed item that it overlaps */
     uint32_t *floor; /* [cells] least lowest place of its members; the capacity if there are none */
     uint32_t *left;  /* [cells] members that are not placed nor dead come before this one */
-    uint32_t *rivals;  /* [cells] members that could stand next */
+    uint32_t *rivals;  /* [cells] members that could be next */
     uint32_t *certain; /* [items * groups] quadrants that it takes of the group in any case */
     uint32_t *alive;   /* [items] options left */
     int64_t *slack;    /* [sections * groups] granules of all quadrants that may be wasted */
-    Key key;           /* of `lowest` */
-    Change *changes;
+    StateKey key;      /* of `lowest` */
+    TrailEntry *changes;
     size_t nchanges, change_capacity;
-    SlackChange *slack_changes;
+    SlackTrailEntry *slack_changes;
     size_t nslack, slack_capacity;
 
     /* Restored by the stack of what is placed. */
@@ -97,9 +97,9 @@ typedef struct {
     uint32_t *queue, queued;
     uint8_t *dirty; /* [cells] */
 
-    Decision *decisions; /* [items + 1] */
+    SearchDecision *decisions; /* [items + 1] */
     uint32_t depth;
-    Key *memo; /* [1 << memo_bits] states known to fail; pairs of slots */
+    StateKey *memo; /* [1 << memo_bits] states known to fail; pairs of slots */
     uint32_t memo_bits;
     uint64_t remembered; /* since the memo was last enlarged */
 
@@ -112,53 +112,53 @@ typedef struct {
     uint64_t *judged;  /* [cells] that choice */
     uint64_t choices;  /* made so far */
     uint64_t work;     /* steps not yet booked */
-} Search;
+} ExactSearch;
 
 /* Makes the shape and room for the state. False: too large. */
-bool pack_build(Search *s);
+bool pack_build(ExactSearch *s);
 
 /* The state before any decision, for one capacity. False: it is plain that nothing fits. */
-bool pack_begin(Search *s, uint32_t capacity);
+bool pack_begin(ExactSearch *s, uint32_t capacity);
 
 /* Draws all conclusions that are due. False: there is no placement from here. */
-bool pack_settle(Search *s);
+bool pack_propagate(ExactSearch *s);
 
 /* Puts an option at its lowest place; conclusions become due. False: there is no placement. */
-bool pack_place(Search *s, uint32_t option);
+bool pack_assign(ExactSearch *s, uint32_t option);
 
-/* True if something ends right below its lowest place, so that it could not stand lower. */
-bool pack_supported(const Search *s, uint32_t option);
+/* True if something ends right below its lowest place, so that it could not be lower. */
+bool pack_supported(const ExactSearch *s, uint32_t option);
 
-/* An option whose cells all have their floors at its lowest place does not stand there. It then
- * stands on an item that is yet to be placed, or on a fixed one. */
-bool pack_refuse(Search *s, uint32_t option);
+/* An option whose cells all have their floors at its lowest place is not placed there. It then
+ * rests on an item that is yet to be placed, or on a fixed one. */
+bool pack_refuse(ExactSearch *s, uint32_t option);
 
-/* The same, and its exchangeable items do not stand there either. */
-bool pack_refuse_twins(Search *s, uint32_t option);
+/* The same, and its exchangeable items are not placed there either. */
+bool pack_refuse_twins(ExactSearch *s, uint32_t option);
 
 /* Granules of a cell's column that may stay empty from its floor on. */
-uint64_t pack_waste_left(const Search *s, uint32_t cell);
+uint64_t pack_waste_left(const ExactSearch *s, uint32_t cell);
 
 /* Back to earlier lengths of the trails. */
-void pack_undo(Search *s, size_t changes, size_t slack_changes);
+void pack_undo(ExactSearch *s, size_t changes, size_t slack_changes);
 
 /* Granules of [low, high) in a cell that nothing fixed takes. */
-int64_t pack_free_between(const Search *s, uint32_t cell, uint32_t low, uint32_t high);
+int64_t pack_free_between(const ExactSearch *s, uint32_t cell, uint32_t low, uint32_t high);
 
 /* Quadrants of a group that an option takes. */
-uint32_t pack_share(const Search *s, uint32_t option, uint32_t group);
+uint32_t pack_share(const ExactSearch *s, uint32_t option, uint32_t group);
 
 /* The least such share over the options that an item has left. */
-uint32_t pack_least_share(const Search *s, uint32_t item, uint32_t group);
+uint32_t pack_least_share(const ExactSearch *s, uint32_t item, uint32_t group);
 
 /* Starts conclusions in a cell. */
-void pack_mark(Search *s, uint32_t cell);
+void pack_mark(ExactSearch *s, uint32_t cell);
 
 /* Forgets the conclusions that are due. */
-void pack_drop_queue(Search *s);
+void pack_drop_queue(ExactSearch *s);
 
 /* Raises the lowest place of an option to `y` or the next that is free. False: its item has no
  * place left. */
-bool pack_raise(Search *s, uint32_t option, uint64_t y);
+bool pack_raise(ExactSearch *s, uint32_t option, uint64_t y);
 
 #endif
