@@ -133,13 +133,17 @@ static bool is_significant(const Coalesce *pass, uint32_t m) {
     return pass->items[m].fixed || pass->caps[m] <= 0;
 }
 
-/* George: each neighbour of `from` that could take a place is a neighbour of `to` already. */
-static bool adds_nothing(const Coalesce *pass, uint32_t from, const uint32_t *marks_of_to,
-                         const Node *to, const Node *merged, uint32_t other) {
+/* George: each neighbour of one end, b or a, that could take a place is one of the other already.
+ */
+static bool adds_nothing(const Coalesce *pass, uint32_t a, uint32_t b, bool from_b,
+                         const Node *merged) {
+    const Node *to = &pass->items[from_b ? a : b];
+    const NeighbourList *list = &pass->neighbours[from_b ? b : a];
+    const uint32_t *marks_of_to = from_b ? pass->marks_a : pass->marks_b;
     if (!to->fixed && (to->class != merged->class || to->align != merged->align)) return false;
-    for (size_t i = 0; i < pass->neighbours[from].count; i++) {
-        uint32_t m = pass->leader[pass->neighbours[from].items[i]];
-        if (m == from || m == other || marks_of_to[m] == pass->stamp) continue;
+    for (size_t i = 0; i < list->count; i++) {
+        uint32_t m = pass->leader[list->items[i]];
+        if (m == a || m == b || marks_of_to[m] == pass->stamp) continue;
         if (is_significant(pass, m)) return false;
     }
     return true;
@@ -164,13 +168,12 @@ static bool stays_colourable(Coalesce *pass, uint32_t a, uint32_t b, const Node 
 }
 
 static bool is_as_easy(Coalesce *pass, uint32_t a, uint32_t b, const Node *merged) {
-    const Node *one = &pass->items[a], *other = &pass->items[b];
     pass->stamp += 2;
     mark_neighbours(pass, a, pass->marks_a, a, b);
     mark_neighbours(pass, b, pass->marks_b, a, b);
-    if ((!one->fixed && adds_nothing(pass, a, pass->marks_b, other, merged, b)) ||
-        (!other->fixed && adds_nothing(pass, b, pass->marks_a, one, merged, a)))
-        return true;
+    for (int from_b = 0; from_b < 2; from_b++)
+        if (!pass->items[from_b ? b : a].fixed && adds_nothing(pass, a, b, from_b, merged))
+            return true;
     return !merged->fixed && stays_colourable(pass, a, b, merged);
 }
 

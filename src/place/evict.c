@@ -91,7 +91,32 @@ static void add_obstacle(Evict *pass, Rect rect, uint32_t node) {
     pass->obstacles[pass->nobstacles++] = (Obstacle){rect, node, 0};
 }
 
-/* The placed neighbours of n, sorted by their first granule. */
+/* Sorts the obstacles by their first granule, and fills `taken` and how far each reaches. */
+static void sort_obstacles(Evict *pass) {
+    Arena sorting;
+    arena_init(&sorting);
+    SortKey *order = RAW_ARRAY(&sorting, SortKey, pass->nobstacles);
+    Obstacle *copy = RAW_ARRAY(&sorting, Obstacle, pass->nobstacles);
+    for (uint32_t i = 0; i < pass->nobstacles; i++) {
+        order[i] = (SortKey){pass->obstacles[i].rect.low, i};
+        copy[i] = pass->obstacles[i];
+    }
+    sort_keys(order, pass->nobstacles, &sorting);
+    uint32_t reach = 0;
+    for (uint32_t i = 0; i < pass->nobstacles; i++) {
+        pass->obstacles[i] = copy[order[i].id];
+        pass->taken[i] = pass->obstacles[i].rect;
+        if (pass->taken[i].high > reach) reach = pass->taken[i].high;
+        pass->obstacles[i].reach = reach;
+    }
+    arena_free(&sorting);
+}
+
+static void spend(Evict *pass, uint64_t steps) {
+    pass->steps = pass->steps > steps ? pass->steps - steps : 0;
+}
+
+/* The placed neighbours of n become the obstacles. */
 static void gather(Evict *pass, uint32_t n) {
     pass->nobstacles = 0;
     uint32_t m;
@@ -105,24 +130,8 @@ static void gather(Evict *pass, uint32_t n) {
             if (blocks_meet(&pass->nodes->items[n], 0, other, b))
                 add_obstacle(pass, pass->all[m][b], m);
     }
-    uint64_t used = (uint64_t)degree_of(pass->graph, n) + 1;
-    pass->steps = pass->steps > used ? pass->steps - used : 0;
-    Arena sorting;
-    arena_init(&sorting);
-    SortKey *order = RAW_ARRAY(&sorting, SortKey, pass->nobstacles);
-    Obstacle *copy = RAW_ARRAY(&sorting, Obstacle, pass->nobstacles);
-    for (uint32_t i = 0; i < pass->nobstacles; i++) {
-        order[i] = (SortKey){pass->obstacles[i].rect.low, i};
-        copy[i] = pass->obstacles[i];
-    }
-    sort_keys(order, pass->nobstacles, &sorting);
-    for (uint32_t i = 0; i < pass->nobstacles; i++) {
-        pass->obstacles[i] = copy[order[i].id];
-        pass->taken[i] = pass->obstacles[i].rect;
-        uint32_t before = i > 0 ? pass->obstacles[i - 1].reach : 0;
-        pass->obstacles[i].reach = before > pass->taken[i].high ? before : pass->taken[i].high;
-    }
-    arena_free(&sorting);
+    spend(pass, (uint64_t)degree_of(pass->graph, n) + 1);
+    sort_obstacles(pass);
 }
 
 /* The first obstacle that can reach granule `low`: none before it ends above. */
@@ -155,34 +164,36 @@ static double eviction_price(Evict *pass, Rect rect, bool may_evict_all, double 
     return price;
 }
 
+/* Candidate i for the offset of a node: on top of an obstacle, below one, at the top of the axis,
+ * at the bottom. False if it is outside. */
+static bool candidate_offset(const Evict *pass, const Node *node, uint32_t i, uint32_t *low) {
+    uint32_t count = pass->nobstacles, high = pass->size;
+    *low = 0;
+    if (i < count) {
+        *low = (uint32_t)align_up(pass->obstacles[i].rect.high, node->align);
+    } else if (i <= 2 * count) {
+        if (i < 2 * count) high = pass->obstacles[i - count].rect.low;
+        if (high < node->height) return false;
+        *low = (high - node->height) / node->align * node->align;
+    }
+    return *low + node->height <= pass->size;
+}
+
 /* The cheapest rectangle among those that touch a neighbour or an end of the axis. */
 static bool cheapest_rect(Evict *pass, const Node *node, Rect *best) {
     Bands bands = class_bands(node->class);
     double least = INFINITY;
-    for (int b = 0; b < bands.count; b++) {
+    for (int b = 0; b < bands.count; b++)
         for (uint32_t i = 0; i <= 2 * pass->nobstacles + 1; i++) {
-            uint32_t low = 0;
-            if (i < pass->nobstacles) {
-                low = pass->obstacles[i].rect.high;
-                low = (low + node->align - 1) / node->align * node->align;
-            } else if (i < 2 * pass->nobstacles) {
-                uint32_t high = pass->obstacles[i - pass->nobstacles].rect.low;
-                if (high < node->height) continue;
-                low = (high - node->height) / node->align * node->align;
-            } else if (i == 2 * pass->nobstacles) {
-                low = (pass->size - node->height) / node->align * node->align;
-            }
+            uint32_t low;
+            if (!candidate_offset(pass, node, i, &low)) continue;
             Rect rect = {low, low + node->height, bands.masks[b]};
-            if (rect.high > pass->size) continue;
             double price = eviction_price(pass, rect, isinf(node->cost), least);
-            if (price < least) {
-                least = price;
-                *best = rect;
-            }
+            if (price >= least) continue;
+            least = price;
+            *best = rect;
         }
-    }
-    uint64_t used = (uint64_t)bands.count * pass->nobstacles * 2;
-    pass->steps = pass->steps > used ? pass->steps - used : 0;
+    spend(pass, (uint64_t)bands.count * pass->nobstacles * 2);
     return !isinf(least);
 }
 

@@ -25,7 +25,7 @@ typedef struct {
                      placed by height alone, only small ones by other metrics, and the exact search
                      runs last, where few nodes failed */
     uint64_t exact_steps;         /* of the exact search; 0: it does not run */
-    uint64_t exact_steps_of_each; /* at most so many for each rectangle */
+    uint64_t exact_steps_of_each; /* and at most this times the number of rectangles */
     uint64_t seed;                /* of the exact search */
     double deadline; /* seconds of the monotonic clock when the exact search ends; 0: never */
 } Placer;

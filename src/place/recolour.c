@@ -29,13 +29,19 @@ static bool may_have(const Tensor *tensor, const Place *places) {
     return true;
 }
 
-/* True if a block of `node`, at `rect`, overlaps a block of the other, without `except`. */
-static bool overlaps(const Recolour *pass, const Node *node, uint32_t block, Rect rect,
-                     const Node *other, const Place *places, uint32_t except) {
+/* A block at the place that it would have. */
+typedef struct {
+    LiveRange range;
+    Rect rect;
+} MovedBlock;
+
+/* True if the block overlaps a block of the other, at those places, without `except`. */
+static bool overlaps(const Recolour *pass, MovedBlock block, const Node *other, const Place *places,
+                     uint32_t except) {
     const Tensor *tensor = &pass->func->tensors[other->tensor];
     for (uint32_t b = 0; b < other->blocks; b++)
-        if (b != except && rects_meet(rect, tensor_rect(tensor, places[b])) &&
-            live_overlap(node_block_range(node, block), node_block_range(other, b)))
+        if (b != except && rects_meet(block.rect, tensor_rect(tensor, places[b])) &&
+            live_overlap(block.range, node_block_range(other, b)))
             return true;
     return false;
 }
@@ -44,16 +50,16 @@ static bool overlaps(const Recolour *pass, const Node *node, uint32_t block, Rec
  * block of the partner. */
 static bool is_free(const Recolour *pass, uint32_t n, uint32_t partner, const Place *places) {
     const Node *node = &pass->nodes.items[n];
-    const Tensor *tensor = &pass->func->tensors[node->tensor];
+    const Tensor *tensors = pass->func->tensors;
     for (uint32_t b = 0; b < node->blocks; b++) {
-        Rect rect = tensor_rect(tensor, places[b]);
-        if (overlaps(pass, node, b, rect, node, places, b)) return false;
+        MovedBlock block = {node_block_range(node, b),
+                            tensor_rect(&tensors[node->tensor], places[b])};
+        if (overlaps(pass, block, node, places, b)) return false;
         uint32_t m;
         for (NeighbourWalk walk = neighbours_of(&pass->graph, n); next_neighbour(&walk, &m);) {
             const Node *other = &pass->nodes.items[m];
-            if (overlaps(pass, node, b, rect, other, pass->func->tensors[other->tensor].at,
-                         m == partner ? b : UINT32_MAX))
-                return false;
+            uint32_t except = m == partner ? b : UINT32_MAX;
+            if (overlaps(pass, block, other, tensors[other->tensor].at, except)) return false;
         }
     }
     return true;

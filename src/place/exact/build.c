@@ -313,9 +313,10 @@ static void make_state(ExactSearch *s) {
 
 bool pack_build(ExactSearch *s) {
     uint32_t count;
-    const uint32_t *ids = collect_ids(s, &count);
+    uint32_t *ids = collect_ids(s, &count);
+    PackPart all = {.problem = s->problem, .ids = ids, .count = count};
     Sections sections;
-    if (!pack_sections(s->problem, ids, count, MOST_MEMBERS, s->scratch, &sections)) return false;
+    if (!pack_sections(&all, MOST_MEMBERS, s->scratch, &sections)) return false;
     find_columns(s, ids, count);
     find_groups(s);
     s->sections = sections.count;

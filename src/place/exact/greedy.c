@@ -11,9 +11,7 @@ typedef struct {
 } Block;
 
 typedef struct {
-    const PackProblem *problem;
-    const PackGraph *neighbours;
-    PackPart part;
+    const PackPart *part;
     Budget *budget;
     PackPlaces *places;
     Block *blocks;    /* [most neighbours] taken by placed neighbours of the item at hand */
@@ -36,13 +34,13 @@ static void sort_blocks(Block *blocks, uint32_t count) {
 
 /* The blocks in `band` of the placed neighbours of item `id`. */
 static uint32_t gather(Greedy *greedy, uint32_t id, uint8_t band) {
-    const PackGraph *neighbours = greedy->neighbours;
+    const PackGraph *neighbours = greedy->part->neighbours;
     uint32_t count = 0;
     for (uint32_t k = neighbours->start[id]; k < neighbours->start[id + 1]; k++) {
         uint32_t other = neighbours->list[k];
         if (!(greedy->places->band[other] & band)) continue;
         uint32_t low = greedy->places->offset[other];
-        greedy->blocks[count++] = (Block){low, low + greedy->problem->items[other].height};
+        greedy->blocks[count++] = (Block){low, low + greedy->part->problem->items[other].height};
     }
     greedy->budget->used += neighbours->start[id + 1] - neighbours->start[id] + 2 * count + 1;
     return count;
@@ -61,13 +59,13 @@ static uint32_t lowest_gap(const PackItem *item, const Block *blocks, uint32_t c
 
 /* Puts the item as low as it can go; the first of equal bands. */
 static bool place_lowest(Greedy *greedy, uint32_t id) {
-    const PackItem *item = &greedy->problem->items[id];
+    const PackItem *item = &greedy->part->problem->items[id];
     Bands bands = class_bands(item->class);
     uint32_t best = UINT32_MAX;
     for (uint32_t b = 0; b < bands.count; b++) {
         uint32_t count = gather(greedy, id, bands.masks[b]);
         sort_blocks(greedy->blocks, count);
-        uint32_t y = lowest_gap(item, greedy->blocks, count, greedy->part.capacity);
+        uint32_t y = lowest_gap(item, greedy->blocks, count, greedy->part->capacity);
         if (y >= best) continue;
         best = y;
         greedy->places->offset[id] = y;
@@ -79,9 +77,9 @@ static bool place_lowest(Greedy *greedy, uint32_t id) {
 /* Places what it can in order; returns how many failed. */
 static uint32_t place_all(Greedy *greedy) {
     uint32_t failed = 0;
-    for (uint32_t k = 0; k < greedy->part.count; k++)
+    for (uint32_t k = 0; k < greedy->part->count; k++)
         greedy->places->band[greedy->order[k]] = 0;
-    for (uint32_t k = 0; k < greedy->part.count; k++)
+    for (uint32_t k = 0; k < greedy->part->count; k++)
         if (!place_lowest(greedy, greedy->order[k])) greedy->failed[failed++] = greedy->order[k];
     return failed;
 }
@@ -101,9 +99,9 @@ static uint32_t columns_of(const PackItem *item) {
 
 /* Items with large keys are placed first. */
 static uint64_t rank(const Greedy *greedy, uint32_t id, Order order) {
-    const PackItem *item = &greedy->problem->items[id];
+    const PackItem *item = &greedy->part->problem->items[id];
     uint64_t columns = columns_of(item);
-    uint64_t degree = greedy->neighbours->start[id + 1] - greedy->neighbours->start[id];
+    uint64_t degree = greedy->part->neighbours->start[id + 1] - greedy->part->neighbours->start[id];
     switch (order) {
     case BY_AREA: {
         uint64_t area;
@@ -123,10 +121,10 @@ static uint64_t rank(const Greedy *greedy, uint32_t id, Order order) {
 }
 
 static void set_order(Greedy *greedy, Order order, Arena *scratch) {
-    uint32_t count = greedy->part.count;
+    uint32_t count = greedy->part->count;
     SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
     for (uint32_t k = 0; k < count; k++) {
-        uint32_t id = greedy->part.ids[k];
+        uint32_t id = greedy->part->ids[k];
         uint64_t key = rank(greedy, id, order);
         keys[k] = (SortKey){UINT64_MAX - key, id};
     }
@@ -139,7 +137,7 @@ static void set_order(Greedy *greedy, Order order, Arena *scratch) {
 /* Moves the failed items to the front of the order, and keeps their own order. */
 static void failed_first(Greedy *greedy, uint32_t failed) {
     uint8_t *mark = greedy->mark;
-    uint32_t count = greedy->part.count, to = count;
+    uint32_t count = greedy->part->count, to = count;
     for (uint32_t k = 0; k < failed; k++)
         mark[greedy->failed[k]] = 1;
     for (uint32_t k = count; k-- > 0;)
@@ -149,28 +147,25 @@ static void failed_first(Greedy *greedy, uint32_t failed) {
         mark[greedy->failed[k]] = 0;
 }
 
-static Greedy greedy_begin(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                           Budget *budget, Arena *scratch, PackPlaces *places) {
+static uint32_t largest_degree(const PackPart *part) {
+    const uint32_t *start = part->neighbours->start;
     uint32_t most = 0;
-    for (uint32_t k = 0; k < part.count; k++) {
-        uint32_t id = part.ids[k];
-        uint32_t degree = neighbours->start[id + 1] - neighbours->start[id];
+    for (uint32_t k = 0; k < part->count; k++) {
+        uint32_t degree = start[part->ids[k] + 1] - start[part->ids[k]];
         if (degree > most) most = degree;
     }
-    return (Greedy){problem,
-                    neighbours,
-                    part,
-                    budget,
-                    places,
-                    RAW_ARRAY(scratch, Block, most),
-                    RAW_ARRAY(scratch, uint32_t, part.count),
-                    RAW_ARRAY(scratch, uint32_t, part.count),
-                    NEW_ARRAY(scratch, uint8_t, problem->count)};
+    return most;
 }
 
-bool pack_greedy(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                 uint32_t rounds, Budget *budget, Arena *scratch, PackPlaces *places) {
-    Greedy greedy = greedy_begin(problem, neighbours, part, budget, scratch, places);
+bool pack_greedy(const PackPart *part, uint32_t rounds, Budget *budget, Arena *scratch,
+                 PackPlaces *places) {
+    Greedy greedy = {.part = part,
+                     .budget = budget,
+                     .places = places,
+                     .blocks = RAW_ARRAY(scratch, Block, largest_degree(part)),
+                     .order = RAW_ARRAY(scratch, uint32_t, part->count),
+                     .failed = RAW_ARRAY(scratch, uint32_t, part->count),
+                     .mark = NEW_ARRAY(scratch, uint8_t, part->problem->count)};
     for (Order order = 0; order < ORDER_COUNT; order++) {
         set_order(&greedy, order, scratch);
         for (uint32_t round = 0; round < rounds; round++) {

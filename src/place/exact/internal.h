@@ -55,6 +55,15 @@ bool pack_overfull(const PackProblem *problem, Budget *budget, Arena *scratch);
 bool pack_neighbours(const PackProblem *problem, Budget *budget, Arena *scratch,
                      PackGraph *neighbours);
 
+/* A part of the problem that can be solved by itself: its items, without the fixed ones. */
+typedef struct {
+    const PackProblem *problem;
+    const PackGraph *neighbours; /* of the problem */
+    uint32_t *ids;               /* [count], ascending */
+    uint32_t count;
+    uint32_t capacity; /* granules that may be used, at most the problem's size */
+} PackPart;
+
 /* What is live at once, greatest sets only: any two items that overlap share a section. */
 typedef struct {
     uint32_t count;
@@ -62,10 +71,9 @@ typedef struct {
     uint32_t *members; /* [start[count]] items of each */
 } Sections;
 
-/* The sections of the items named, in order of time. False if there are more than `most` members.
- */
-bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t count, size_t most,
-                   Arena *scratch, Sections *sections);
+/* The sections of the part's items, in order of time; of the part uses problem and ids only. False
+ * if there are more than `most` members. */
+bool pack_sections(const PackPart *part, size_t most, Arena *scratch, Sections *sections);
 
 /* Places being tried out. */
 typedef struct {
@@ -73,36 +81,26 @@ typedef struct {
     uint8_t *band;    /* [count] 0: not placed */
 } PackPlaces;
 
-/* A part of the problem that can be solved by itself: its items, the fixed ones not among them. */
-typedef struct {
-    uint32_t *ids; /* [count], ascending */
-    uint32_t count;
-    uint32_t capacity; /* granules that may be used, at most the problem's size */
-} PackPart;
-
 /* True: items of the part that all overlap each other are asking for too much. Of use where ranges
  * have holes: else such sets are all live at one point. Spends at most a sixteenth of what is left.
  */
-bool pack_clique_too_high(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                          Budget *budget, Arena *scratch);
+bool pack_clique_too_high(const PackPart *part, Budget *budget, Arena *scratch);
 
 /* Tries orders, then moves what failed to the front and tries again, up to `rounds` times. True:
  * every item of the part has its place. O(overlaps of the part) a round, and a logarithm. */
-bool pack_greedy(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                 uint32_t rounds, Budget *budget, Arena *scratch, PackPlaces *places);
+bool pack_greedy(const PackPart *part, uint32_t rounds, Budget *budget, Arena *scratch,
+                 PackPlaces *places);
 
 /* Searches depth first for a placement of the part. IMPOSSIBLE is proved for part.capacity only. */
-PackStatus pack_search(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                       Budget *budget, Arena *scratch, PackPlaces *places);
+PackStatus pack_search(const PackPart *part, Budget *budget, Arena *scratch, PackPlaces *places);
 
-/* The whole search without setting places. PackParts that greedy orders leave open are searched;
+/* The whole search, without setting places. Parts that greedy orders leave open are searched;
  * `join`: with some of their items joined, and then as they are. */
 PackStatus pack_solve(const PackProblem *problem, bool join, Budget *budget, Arena *scratch,
                       PackPlaces *places);
 
 /* Joins items of a part in many ways and looks for a placement of what that makes. False says
  * nothing. Spends at most three quarters of what is left. */
-bool pack_recreate(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                   Budget *budget, PackPlaces *places);
+bool pack_recreate(const PackPart *part, Budget *budget, PackPlaces *places);
 
 #endif

@@ -387,22 +387,21 @@ static void take_sections(Joiner *joiner, const Sections *sections, const uint32
         }
 }
 
-static bool take_items(Joiner *joiner, const PackProblem *problem, PackPart part) {
+static bool take_items(Joiner *joiner, const PackPart *part) {
     enum { MOST_MEMBERS = 1 << 20 };
     Joined *joined = joiner->joined;
-    uint32_t *piece_at = RAW_ARRAY(joiner->scratch, uint32_t, problem->count);
+    uint32_t *piece_at = RAW_ARRAY(joiner->scratch, uint32_t, part->problem->count);
     Sections sections;
-    joined->pieces = NEW_ARRAY(joiner->scratch, JoinPiece, 2 * (size_t)part.count);
-    for (uint32_t k = 0; k < part.count; k++) {
-        const PackItem *item = &problem->items[part.ids[k]];
-        piece_at[part.ids[k]] = k;
+    joined->pieces = NEW_ARRAY(joiner->scratch, JoinPiece, 2 * (size_t)part->count);
+    for (uint32_t k = 0; k < part->count; k++) {
+        const PackItem *item = &part->problem->items[part->ids[k]];
+        piece_at[part->ids[k]] = k;
         joined->pieces[k].class = item->class;
         joined->pieces[k].height = item->height;
         joined->pieces[k].align = item->align;
     }
-    joined->npieces = part.count;
-    if (!pack_sections(problem, part.ids, part.count, MOST_MEMBERS, joiner->scratch, &sections))
-        return false;
+    joined->npieces = part->count;
+    if (!pack_sections(part, MOST_MEMBERS, joiner->scratch, &sections)) return false;
     take_sections(joiner, &sections, piece_at);
     return true;
 }
@@ -477,14 +476,14 @@ void pack_join_again(const Joined *before, uint32_t percent, Budget *budget, Are
     join_all(&joiner, INFINITY);
 }
 
-bool pack_join(const PackProblem *problem, PackPart part, double most, double noise, Budget *budget,
-               Arena *scratch, Joined *joined) {
-    *joined = (Joined){.part = part, .problem.size = part.capacity};
-    Joiner joiner = {.joined = joined, .budget = budget, .scratch = scratch, .noise = noise};
-    if (!take_items(&joiner, problem, part)) return false;
+bool pack_join(const PackPart *part, JoinRule rule, Budget *budget, Arena *scratch,
+               Joined *joined) {
+    *joined = (Joined){.part = *part, .problem.size = part->capacity};
+    Joiner joiner = {.joined = joined, .budget = budget, .scratch = scratch, .noise = rule.noise};
+    if (!take_items(&joiner, part)) return false;
     joined->sections = joiner.sections;
-    join_all(&joiner, most);
-    return joined->npieces > part.count;
+    join_all(&joiner, rule.most);
+    return joined->npieces > part->count;
 }
 
 /* The lower or upper half of a band. */

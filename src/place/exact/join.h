@@ -15,14 +15,19 @@ typedef struct {
     PackPart part;
 } Joined;
 
+/* Which matches are joined. */
+typedef struct {
+    double most;  /* at most this likely to be chance */
+    double noise; /* makes tries differ; 0: none */
+} JoinRule;
+
 /* Joins items of a part that fill a larger rectangle between them without waste: on each other or
  * side by side where they live at the same time, one after the other, or five like a windmill. Such
  * a rectangle takes no more room than its parts, but what should not have been joined makes
  * the problem harder: a placement found is one of the part, and that there is none says nothing.
- * Matches likelier to be chance than `most` are left; `noise` makes tries differ. False: nothing
- * was joined. Requires that no fixed item overlaps the part. O(n log n + matches) a round. */
-bool pack_join(const PackProblem *problem, PackPart part, double most, double noise, Budget *budget,
-               Arena *scratch, Joined *joined);
+ * False: nothing was joined. Requires that no fixed item overlaps the part. O(n log n + matches) a
+ * round. */
+bool pack_join(const PackPart *part, JoinRule rule, Budget *budget, Arena *scratch, Joined *joined);
 
 /* Undoes some percent of the joins, and what was made of those, and joins again whatever matches,
  * with noise. */

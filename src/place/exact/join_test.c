@@ -140,7 +140,8 @@ static void what_joins(void **state) {
         make_problem(&CASES[c], ranges, items, &problem, ids);
         Budget budget = {.limit = 1000000};
         Joined joined;
-        pack_join(&problem, (PackPart){ids, problem.count, SIZE}, 100, 0, &budget, &arena, &joined);
+        PackPart part = {.problem = &problem, .ids = ids, .count = problem.count, .capacity = SIZE};
+        pack_join(&part, (JoinRule){100, 0}, &budget, &arena, &joined);
         if (joined.problem.count != CASES[c].left)
             fail_msg("%s: %u pieces", CASES[c].what, joined.problem.count);
         if (joined.problem.count == 1) {
@@ -167,7 +168,8 @@ static void joined_again(void **state) {
         make_problem(&CASES[c], ranges, items, &problem, ids);
         Budget budget = {.limit = 1000000};
         Joined before, joined;
-        pack_join(&problem, (PackPart){ids, problem.count, SIZE}, 100, 0, &budget, &arena, &before);
+        PackPart part = {.problem = &problem, .ids = ids, .count = problem.count, .capacity = SIZE};
+        pack_join(&part, (JoinRule){100, 0}, &budget, &arena, &before);
         for (int i = 0; i < 10; i++) {
             pack_join_again(&before, 50, &budget, &arena, &joined);
             assert_int_equal(joined.problem.count, CASES[c].left);

@@ -153,9 +153,8 @@ bool pack_neighbours(const PackProblem *problem, Budget *budget, Arena *scratch,
     return true;
 }
 
-bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t count, size_t most,
-                   Arena *scratch, Sections *sections) {
-    Sweep sweep = sweep_begin(problem, ids, count, scratch);
+bool pack_sections(const PackPart *part, size_t most, Arena *scratch, Sections *sections) {
+    Sweep sweep = sweep_begin(part->problem, part->ids, part->count, scratch);
     size_t capacity = 0, start_capacity = 0, members = 0, starts = 0;
     *sections = (Sections){0};
     bool grown = false;
@@ -174,52 +173,75 @@ bool pack_sections(const PackProblem *problem, const uint32_t *ids, uint32_t cou
     return true;
 }
 
-/* Collects in `clique` neighbours of `id` that all overlap each other, largest lists first come
- * first; `common[i]`: members that i overlaps. Both are left clean. */
-static bool clique_is_too_high(const PackProblem *problem, const PackGraph *neighbours, uint32_t id,
-                               uint32_t *common, uint32_t *clique, Budget *budget) {
-    uint64_t demand[GROUP_COUNT] = {0};
-    uint32_t count = 0, next = id;
-    while (next != UINT32_MAX) {
-        clique[count++] = next;
-        for (uint32_t g = 0; g < GROUP_COUNT; g++)
-            demand[g] += (uint64_t)certain_share(&problem->items[next], GROUPS[g]) *
-                         problem->items[next].height;
-        for (uint32_t k = neighbours->start[next]; k < neighbours->start[next + 1]; k++)
-            common[neighbours->list[k]]++;
-        next = UINT32_MAX;
-        uint64_t best = 0;
-        for (uint32_t k = neighbours->start[id]; k < neighbours->start[id + 1]; k++) {
-            uint32_t other = neighbours->list[k];
-            if (common[other] != count) continue;
-            uint64_t degree = neighbours->start[other + 1] - neighbours->start[other];
-            uint64_t worth = degree * problem->items[other].height;
-            if (worth <= best) continue;
-            best = worth;
-            next = other;
-        }
-        budget_spend(budget, 2 * (neighbours->start[id + 1] - neighbours->start[id]));
+/* Room to collect cliques, clean between uses. */
+typedef struct {
+    uint32_t *common;  /* [items] members of the clique that each overlaps */
+    uint32_t *members; /* [items] */
+    uint32_t count;
+} Clique;
+
+/* The neighbour of `id` that overlaps all members and has the largest degree times height. */
+static uint32_t next_member(const PackPart *part, const Clique *clique, uint32_t id) {
+    const uint32_t *start = part->neighbours->start, *list = part->neighbours->list;
+    uint32_t next = UINT32_MAX;
+    uint64_t best = 0;
+    for (uint32_t k = start[id]; k < start[id + 1]; k++) {
+        uint32_t other = list[k];
+        if (clique->common[other] != clique->count) continue;
+        uint64_t degree = start[other + 1] - start[other];
+        uint64_t worth = degree * part->problem->items[other].height;
+        if (worth <= best) continue;
+        best = worth;
+        next = other;
     }
-    bool too_high = false;
-    for (uint32_t g = 0; g < GROUP_COUNT; g++)
-        too_high |= demand[g] > (uint64_t)__builtin_popcount(GROUPS[g]) * problem->size;
-    for (uint32_t c = 0; c < count; c++)
-        for (uint32_t k = neighbours->start[clique[c]]; k < neighbours->start[clique[c] + 1]; k++)
-            common[neighbours->list[k]] = 0;
-    return too_high;
+    return next;
 }
 
-bool pack_clique_too_high(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                          Budget *budget, Arena *scratch) {
-    bool holes = false;
-    for (uint32_t k = 0; k < part.count; k++)
-        holes |= problem->items[part.ids[k]].range.count > 1;
-    if (!holes || budget->used >= budget->limit) return false;
-    uint32_t *common = NEW_ARRAY(scratch, uint32_t, problem->count);
-    uint32_t *clique = RAW_ARRAY(scratch, uint32_t, problem->count);
-    uint64_t enough = budget->used + (budget->limit - budget->used) / 16;
-    for (uint32_t k = 0; k < part.count && budget->used < enough; k++)
-        if (clique_is_too_high(problem, neighbours, part.ids[k], common, clique, budget))
-            return true;
+/* Collects a clique around `id`, greedily. */
+static void collect_clique(const PackPart *part, uint32_t id, Budget *budget, Clique *clique) {
+    const uint32_t *start = part->neighbours->start, *list = part->neighbours->list;
+    for (uint32_t next = id; next != UINT32_MAX;) {
+        clique->members[clique->count++] = next;
+        for (uint32_t k = start[next]; k < start[next + 1]; k++)
+            clique->common[list[k]]++;
+        next = next_member(part, clique, id);
+        budget_spend(budget, 2 * (start[id + 1] - start[id]));
+    }
+}
+
+static bool is_too_high(const PackProblem *problem, const Clique *clique) {
+    for (uint32_t g = 0; g < GROUP_COUNT; g++) {
+        uint64_t demand = 0;
+        for (uint32_t c = 0; c < clique->count; c++) {
+            const PackItem *item = &problem->items[clique->members[c]];
+            demand += (uint64_t)certain_share(item, GROUPS[g]) * item->height;
+        }
+        if (demand > (uint64_t)__builtin_popcount(GROUPS[g]) * problem->size) return true;
+    }
     return false;
+}
+
+static void clear_clique(const PackPart *part, Clique *clique) {
+    const uint32_t *start = part->neighbours->start, *list = part->neighbours->list;
+    for (uint32_t c = 0; c < clique->count; c++)
+        for (uint32_t k = start[clique->members[c]]; k < start[clique->members[c] + 1]; k++)
+            clique->common[list[k]] = 0;
+    clique->count = 0;
+}
+
+bool pack_clique_too_high(const PackPart *part, Budget *budget, Arena *scratch) {
+    bool holes = false;
+    for (uint32_t k = 0; k < part->count; k++)
+        holes |= part->problem->items[part->ids[k]].range.count > 1;
+    if (!holes || budget->used >= budget->limit) return false;
+    Clique clique = {.common = NEW_ARRAY(scratch, uint32_t, part->problem->count),
+                     .members = RAW_ARRAY(scratch, uint32_t, part->problem->count)};
+    uint64_t enough = budget->used + (budget->limit - budget->used) / 16;
+    bool too_high = false;
+    for (uint32_t k = 0; k < part->count && budget->used < enough && !too_high; k++) {
+        collect_clique(part, part->ids[k], budget, &clique);
+        too_high = is_too_high(part->problem, &clique);
+        clear_clique(part, &clique);
+    }
+    return too_high;
 }

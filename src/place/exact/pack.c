@@ -30,7 +30,7 @@ static bool each_fits(const PackProblem *problem) {
     return true;
 }
 
-/* Items that hang together through overlaps, fixed items aside. */
+/* The connected components of the overlaps, without fixed items. */
 typedef struct {
     PackPart *parts;
     size_t count, capacity;
@@ -45,7 +45,7 @@ static PackParts find_parts(const PackProblem *problem, const PackGraph *neighbo
     uint32_t used = 0;
     for (uint32_t i = 0; i < n; i++) {
         if (seen[i] || problem->items[i].fixed) continue;
-        PackPart part = {.ids = ids + used, .capacity = problem->size};
+        PackPart part = {problem, neighbours, ids + used, 0, problem->size};
         seen[i] = true;
         ids[used++] = i;
         for (uint32_t k = 0; part.ids + k < ids + used; k++) {
@@ -78,10 +78,9 @@ static PackStatus prepare(const PackProblem *problem, Budget *budget, Arena *scr
     return fixed_agree(problem, neighbours) ? PACK_FOUND : PACK_IMPOSSIBLE;
 }
 
-/* PackParts that greedy orders leave open are searched, small ones first, each with most of what is
+/* Parts that greedy orders leave open are searched, small ones first, each with most of what is
  * left: where one finds no places the others need none. */
-static PackStatus search_parts(const PackProblem *problem, const PackGraph *neighbours,
-                               PackParts open, bool join, Budget *budget, Arena *scratch,
+static PackStatus search_parts(PackParts open, bool join, Budget *budget, Arena *scratch,
                                PackPlaces *places) {
     SortKey *order = RAW_ARRAY(scratch, SortKey, open.count);
     for (uint32_t p = 0; p < open.count; p++)
@@ -89,12 +88,12 @@ static PackStatus search_parts(const PackProblem *problem, const PackGraph *neig
     sort_keys(order, open.count, scratch);
     PackStatus status = PACK_FOUND;
     for (size_t p = 0; p < open.count && status == PACK_FOUND; p++) {
-        PackPart part = open.parts[order[p].id];
+        const PackPart *part = &open.parts[order[p].id];
         Budget share = *budget;
         uint64_t left = budget->limit > budget->used ? budget->limit - budget->used : 0;
         share.limit = budget->used + (p + 1 < open.count ? left / 4 * 3 : left);
-        if (!join || !pack_recreate(problem, neighbours, part, &share, places))
-            status = pack_search(problem, neighbours, part, &share, scratch, places);
+        if (!join || !pack_recreate(part, &share, places))
+            status = pack_search(part, &share, scratch, places);
         budget->used = share.used;
         budget->random = share.random;
     }
@@ -111,14 +110,12 @@ PackStatus pack_solve(const PackProblem *problem, bool join, Budget *budget, Are
     size_t open = 0;
     for (size_t p = 0; p < parts.count; p++) {
         PackPart part = parts.parts[p];
-        if (pack_greedy(problem, &neighbours, part, GREEDY_ROUNDS, budget, scratch, places))
-            continue;
-        if (pack_clique_too_high(problem, &neighbours, part, budget, scratch))
-            return PACK_IMPOSSIBLE;
+        if (pack_greedy(&part, GREEDY_ROUNDS, budget, scratch, places)) continue;
+        if (pack_clique_too_high(&part, budget, scratch)) return PACK_IMPOSSIBLE;
         parts.parts[open++] = part;
     }
     parts.count = open;
-    return search_parts(problem, &neighbours, parts, join, budget, scratch, places);
+    return search_parts(parts, join, budget, scratch, places);
 }
 
 PackStatus pack(PackProblem *problem, PackOptions options, Arena *scratch, uint64_t *used) {

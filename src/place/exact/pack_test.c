@@ -158,11 +158,11 @@ static PackStatus search_only(PackProblem *problem, Arena *arena) {
     assert_true(pack_neighbours(problem, &budget, arena, &neighbours));
     uint32_t ids[6];
     PackPlaces places = {NEW_ARRAY(arena, uint32_t, 6), NEW_ARRAY(arena, uint8_t, 6)};
-    PackPart part = {ids, 0, problem->size};
+    PackPart part = {problem, &neighbours, ids, 0, problem->size};
     for (uint32_t i = 0; i < problem->count; i++)
         if (!problem->items[i].fixed) ids[part.count++] = i;
     if (!part.count) return PACK_FOUND;
-    PackStatus status = pack_search(problem, &neighbours, part, &budget, arena, &places);
+    PackStatus status = pack_search(&part, &budget, arena, &places);
     for (uint32_t k = 0; k < part.count && status == PACK_FOUND; k++) {
         problem->items[ids[k]].offset = places.offset[ids[k]];
         problem->items[ids[k]].band = places.band[ids[k]];

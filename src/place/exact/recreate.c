@@ -7,8 +7,7 @@
 #include "place/exact/join.h"
 
 typedef struct {
-    const PackProblem *problem;
-    PackPart part;
+    const PackPart *part;
     Budget *budget;
     PackPlaces *places;
     uint64_t end; /* steps used when it is over */
@@ -59,12 +58,11 @@ static void rejoin(Recreate *pass, uint32_t percent) {
 
 /* From a first joining on: rounds of ruin and recreate, each followed by a search, until some
  * rounds have left no fewer pieces. */
-static bool try_from(Recreate *pass, double most, double noise) {
+static bool try_from(Recreate *pass, JoinRule rule) {
     enum { STALE = 12, PER_ROUND = 100, MOST_PERCENT = 3, FIRST_STEPS = 20000, STEPS = 100000 };
     Arena *arena = &pass->arenas[pass->current];
     arena_reset(arena);
-    if (!pack_join(pass->problem, pass->part, most, noise, pass->budget, arena, &pass->joined))
-        return false;
+    if (!pack_join(pass->part, rule, pass->budget, arena, &pass->joined)) return false;
     bool found = !is_over(pass) && search_pieces(pass, FIRST_STEPS);
     uint32_t least = UINT32_MAX, stale = 0;
     for (uint32_t round = 0; stale < STALE && !found && !is_over(pass); round++, stale++) {
@@ -79,21 +77,19 @@ static bool try_from(Recreate *pass, double most, double noise) {
     return found;
 }
 
-static bool overlaps_fixed(const PackProblem *problem, const PackGraph *neighbours, PackPart part) {
-    for (uint32_t k = 0; k < part.count; k++)
-        for (uint32_t e = neighbours->start[part.ids[k]]; e < neighbours->start[part.ids[k] + 1];
-             e++)
-            if (problem->items[neighbours->list[e]].fixed) return true;
+static bool overlaps_fixed(const PackPart *part) {
+    const uint32_t *start = part->neighbours->start, *list = part->neighbours->list;
+    for (uint32_t k = 0; k < part->count; k++)
+        for (uint32_t e = start[part->ids[k]]; e < start[part->ids[k] + 1]; e++)
+            if (part->problem->items[list[e]].fixed) return true;
     return false;
 }
 
-bool pack_recreate(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                   Budget *budget, PackPlaces *places) {
+bool pack_recreate(const PackPart *part, Budget *budget, PackPlaces *places) {
     static const double MOST[] = {0.2, 0.5, 1, 2};
     enum { KINDS = sizeof MOST / sizeof *MOST };
-    if (overlaps_fixed(problem, neighbours, part) || budget->used >= budget->limit) return false;
-    Recreate pass = {.problem = problem,
-                     .part = part,
+    if (overlaps_fixed(part) || budget->used >= budget->limit) return false;
+    Recreate pass = {.part = part,
                      .budget = budget,
                      .places = places,
                      .end = budget->used + (budget->limit - budget->used) / 4 * 3};
@@ -101,8 +97,8 @@ bool pack_recreate(const PackProblem *problem, const PackGraph *neighbours, Pack
     arena_init(&pass.arenas[1]);
     bool found = false;
     for (uint32_t t = 0; !found && !is_over(&pass); t++) {
-        found = try_from(&pass, MOST[t % KINDS], t < KINDS ? 0 : 1);
-        if (t + 1 >= KINDS && pass.joined.npieces <= part.count) break; /* nothing ever matches */
+        found = try_from(&pass, (JoinRule){MOST[t % KINDS], t < KINDS ? 0 : 1});
+        if (t + 1 >= KINDS && pass.joined.npieces <= part->count) break; /* nothing ever matches */
     }
     arena_free(&pass.arenas[0]);
     arena_free(&pass.arenas[1]);

@@ -289,12 +289,11 @@ static PackStatus run_all(ExactSearch *s) {
     }
 }
 
-PackStatus pack_search(const PackProblem *problem, const PackGraph *neighbours, PackPart part,
-                       Budget *budget, Arena *scratch, PackPlaces *places) {
+PackStatus pack_search(const PackPart *part, Budget *budget, Arena *scratch, PackPlaces *places) {
     ExactSearch *s = NEW(scratch, ExactSearch);
-    s->problem = problem;
-    s->neighbours = neighbours;
-    s->part = part;
+    s->problem = part->problem;
+    s->neighbours = part->neighbours;
+    s->part = *part;
     s->budget = budget;
     s->scratch = scratch;
     if (!pack_build(s)) return PACK_GAVE_UP;
