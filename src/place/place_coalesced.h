@@ -19,10 +19,10 @@ typedef struct {
 } Coalesced;
 
 /* Coalesces partners and places the merged nodes; places.placed says whether all have places. Where
- * no point is over capacity it coalesces conservatively, searches not exactly, and freezes the
- * copies of groups that found no place before it tries again, a few times. Where some point is over
+ * no point is over capacity it coalesces conservatively, without the exact search; it freezes the
+ * copies of merged nodes that found no place and tries again, a few times. Where some point is over
  * capacity, copies may be the reason: it coalesces all that is legal, once. `func` is the function
- * of the nodes. The cost of place() a few times. */
+ * of the nodes, which are not merged. The cost of place() a few times. */
 Coalesced place_coalesced(const Func *func, const PlaceProblem *problem, const Placer *placer,
                           const Freeze *freeze, Arena *arena);
 
