@@ -8,17 +8,17 @@
 /* An interval of a node. */
 typedef struct {
     uint32_t first, last, node;
-} Stretch;
+} NodeInterval;
 
 /* All intervals in order of their first point, then of their node. */
 typedef struct {
-    Stretch *items; /* [count] */
+    NodeInterval *items; /* [count] */
     size_t count;
     uint32_t *begun; /* [npoints + 1] how many begin at a point or before it */
-} Stretches;
+} NodeIntervals;
 
-static Stretches stretches_in_order(const Nodes *nodes, Arena *scratch) {
-    Stretches all = {.begun = NEW_ARRAY(scratch, uint32_t, (size_t)nodes->npoints + 1)};
+static NodeIntervals stretches_in_order(const Nodes *nodes, Arena *scratch) {
+    NodeIntervals all = {.begun = NEW_ARRAY(scratch, uint32_t, (size_t)nodes->npoints + 1)};
     for (uint32_t n = 0; n < nodes->count; n++)
         all.count += nodes->items[n].range.count;
     /* Counting sort by first point, stable in the node's number. */
@@ -28,11 +28,11 @@ static Stretches stretches_in_order(const Nodes *nodes, Arena *scratch) {
             next[nodes->items[n].range.items[i].first + 1]++;
     for (uint32_t p = 0; p < nodes->npoints; p++)
         next[p + 1] += next[p];
-    all.items = RAW_ARRAY(scratch, Stretch, all.count);
+    all.items = RAW_ARRAY(scratch, NodeInterval, all.count);
     for (uint32_t n = 0; n < nodes->count; n++)
         for (uint32_t i = 0; i < nodes->items[n].range.count; i++) {
             Interval interval = nodes->items[n].range.items[i];
-            all.items[next[interval.first]++] = (Stretch){interval.first, interval.last, n};
+            all.items[next[interval.first]++] = (NodeInterval){interval.first, interval.last, n};
         }
     return all;
 }
@@ -40,7 +40,7 @@ static Stretches stretches_in_order(const Nodes *nodes, Arena *scratch) {
 /* ---- nodes of one interval ---- */
 
 /* Takes those that ended before `first` out of the active ones; returns how many are left. */
-static size_t drop_ended(Stretch *active, size_t count, uint32_t first) {
+static size_t drop_ended(NodeInterval *active, size_t count, uint32_t first) {
     size_t kept = 0;
     for (size_t a = 0; a < count; a++) {
         active[kept] = active[a];
@@ -50,11 +50,11 @@ static size_t drop_ended(Stretch *active, size_t count, uint32_t first) {
 }
 
 /* What is active where a node begins is listed; what begins in it is a run. */
-static void list_earlier(Graph *graph, const Nodes *nodes, const Stretches *all, Stretch *active,
-                         Arena *arena) {
+static void list_earlier(Graph *graph, const Nodes *nodes, const NodeIntervals *all,
+                         NodeInterval *active, Arena *arena) {
     graph->by_start = RAW_ARRAY(arena, uint32_t, nodes->count);
     for (uint32_t i = 0; i < all->count; i++) {
-        const Stretch *one = &all->items[i];
+        const NodeInterval *one = &all->items[i];
         graph->by_start[i] = one->node;
         graph->of[one->node].run = i + 1;
         graph->of[one->node].run_end = all->begun[one->last];
@@ -64,7 +64,7 @@ static void list_earlier(Graph *graph, const Nodes *nodes, const Stretches *all,
     uint64_t at = 0;
     size_t nactive = 0;
     for (size_t i = 0; i < all->count; i++) {
-        Stretch one = all->items[i];
+        NodeInterval one = all->items[i];
         nactive = drop_ended(active, nactive, one.first);
         graph->of[one.node].from = at;
         for (size_t a = 0; a < nactive; a++)
@@ -84,10 +84,11 @@ static bool has_single_intervals(const Nodes *nodes) {
 
 /* Calls for every pair of intervals that meet: adds to both ends' counts (`end`), or enters each in
  * the other's list and moves its end. */
-static void sweep(const Stretches *all, Adjacent *of, uint32_t *listed, Stretch *active) {
+static void sweep_points(const NodeIntervals *all, Adjacent *of, uint32_t *listed,
+                         NodeInterval *active) {
     size_t nactive = 0;
     for (size_t i = 0; i < all->count; i++) {
-        Stretch stretch = all->items[i];
+        NodeInterval stretch = all->items[i];
         nactive = drop_ended(active, nactive, stretch.first);
         uint32_t one = stretch.node;
         for (size_t a = 0; a < nactive; a++) {
@@ -123,9 +124,9 @@ static void remove_doubles(Graph *graph, uint32_t count, Arena *scratch) {
     graph->edges = kept / 2;
 }
 
-static void list_all(Graph *graph, uint32_t count, const Stretches *all, Stretch *active,
+static void list_all(Graph *graph, uint32_t count, const NodeIntervals *all, NodeInterval *active,
                      Arena *arena, Arena *scratch) {
-    sweep(all, graph->of, NULL, active);
+    sweep_points(all, graph->of, NULL, active);
     uint64_t total = 0;
     for (uint32_t n = 0; n < count; n++) {
         uint64_t degree = graph->of[n].end;
@@ -133,7 +134,7 @@ static void list_all(Graph *graph, uint32_t count, const Stretches *all, Stretch
         total += degree;
     }
     graph->listed = RAW_ARRAY(arena, uint32_t, total);
-    sweep(all, graph->of, graph->listed, active);
+    sweep_points(all, graph->of, graph->listed, active);
     remove_doubles(graph, count, scratch);
 }
 
@@ -156,8 +157,8 @@ Graph build(const Nodes *nodes, Arena *arena) {
     Graph graph = {.of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
     Arena scratch;
     arena_init(&scratch);
-    Stretches all = stretches_in_order(nodes, &scratch);
-    Stretch *active = RAW_ARRAY(&scratch, Stretch, all.count + 1);
+    NodeIntervals all = stretches_in_order(nodes, &scratch);
+    NodeInterval *active = RAW_ARRAY(&scratch, NodeInterval, all.count + 1);
     if (has_single_intervals(nodes))
         list_earlier(&graph, nodes, &all, active, arena);
     else
@@ -176,7 +177,7 @@ typedef struct {
     int64_t *quadrant[QUADRANTS]; /* [npoints + 1] */
     int64_t *half[2];             /* what must stand in one half, in granules times quadrants */
     int64_t *area;                /* granules times quadrants */
-} Changes;
+} LoadChanges;
 
 static void add_change(int64_t *changes, LiveRange range, int64_t amount) {
     for (uint32_t i = 0; i < range.count; i++) {
@@ -185,7 +186,7 @@ static void add_change(int64_t *changes, LiveRange range, int64_t amount) {
     }
 }
 
-static void add_block(Changes *changes, LiveRange range, ShapeClass class, uint8_t mask,
+static void add_block(LoadChanges *changes, LiveRange range, ShapeClass class, uint8_t mask,
                       int64_t height) {
     Bands bands = class_bands(class);
     int width = __builtin_popcount(mask ? mask : bands.masks[0]);
@@ -199,7 +200,7 @@ static void add_block(Changes *changes, LiveRange range, ShapeClass class, uint8
     add_change(changes->area, range, height * width);
 }
 
-static void gather_changes(const Nodes *nodes, Changes *changes) {
+static void gather_changes(const Nodes *nodes, LoadChanges *changes) {
     for (uint32_t n = 0; n < nodes->count; n++) {
         const Node *node = &nodes->items[n];
         if (!node->fixed && !node->block_ranges) {
@@ -218,7 +219,7 @@ Pressure find_pressure(const Nodes *nodes, Arena *arena) {
     Pressure pressure = {.need = NEW_ARRAY(arena, uint32_t, nodes->npoints)};
     Arena scratch;
     arena_init(&scratch);
-    Changes changes;
+    LoadChanges changes;
     size_t length = (size_t)nodes->npoints + 1;
     for (int q = 0; q < QUADRANTS; q++)
         changes.quadrant[q] = NEW_ARRAY(&scratch, int64_t, length);

@@ -39,7 +39,8 @@ static ExitStatus fail_to_find(const char *what, const char *sigil, Str name, co
                 sigil, STR_ARGS(name), sigil, STR_ARGS(near));
 }
 
-static ExitStatus find_func(Explained *explained, Str name, const Module *module, Arena *arena) {
+static ExitStatus find_func(ExplainArgument *explained, Str name, const Module *module,
+                            Arena *arena) {
     Str *names = RAW_ARRAY(arena, Str, module->nfuncs);
     for (uint32_t f = 0; f < module->nfuncs; f++) {
         names[f] = module->funcs[f].name;
@@ -61,7 +62,8 @@ static bool is_derived(Str name, Str from) {
     return false;
 }
 
-static ExitStatus find_tensor(const Explained *explained, const Module *module, Arena *arena) {
+static ExitStatus find_tensor(const ExplainArgument *explained, const Module *module,
+                              Arena *arena) {
     Str *names = NULL;
     size_t count = 0, capacity = 0;
     for (uint32_t f = 0; f < module->nfuncs; f++) {
@@ -76,10 +78,10 @@ static ExitStatus find_tensor(const Explained *explained, const Module *module, 
     return fail_to_find("tensor", "", explained->tensor, names, count);
 }
 
-ExitStatus explained_find(Explained *explained, const char *argument, const Module *module,
+ExitStatus explained_find(ExplainArgument *explained, const char *argument, const Module *module,
                           Arena *arena) {
     Str rest = str_from(argument);
-    *explained = (Explained){0};
+    *explained = (ExplainArgument){0};
     if (take_char(&rest, '@')) {
         Str func = take_name(&rest, ':', arena);
         if (!take_char(&rest, ':'))
@@ -97,11 +99,11 @@ ExitStatus explained_find(Explained *explained, const char *argument, const Modu
     return find_tensor(explained, module, arena);
 }
 
-bool explained_is_in(const Explained *explained, const Func *func) {
+bool explained_is_in(const ExplainArgument *explained, const Func *func) {
     return !explained->func || explained->func == func;
 }
 
-ExitStatus explained_check(const Explained *explained, const Job *jobs, uint32_t count,
+ExitStatus explained_check(const ExplainArgument *explained, const Job *jobs, uint32_t count,
                            Arena *arena) {
     Str *names = NULL;
     size_t known = 0, capacity = 0;

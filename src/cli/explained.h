@@ -8,19 +8,19 @@
 typedef struct {
     const Func *func; /* NULL: all */
     Str tensor;       /* as the format means it: without sigil, quotes and escapes */
-} Explained;
+} ExplainArgument;
 
 /* Reads `[@FUNCTION:][%]TENSOR` and finds both in `module`. A tensor may be one that spilling or
  * splitting would make: whether it did shows later. Says what is not there and returns
  * EXIT_WRONG. */
-ExitStatus explained_find(Explained *explained, const char *argument, const Module *module,
+ExitStatus explained_find(ExplainArgument *explained, const char *argument, const Module *module,
                           Arena *arena);
 
 /* True if that function's explanation is wanted. */
-bool explained_is_in(const Explained *explained, const Func *func);
+bool explained_is_in(const ExplainArgument *explained, const Func *func);
 
 /* Says so and returns EXIT_WRONG where no result of the jobs has the tensor. */
-ExitStatus explained_check(const Explained *explained, const Job *jobs, uint32_t count,
+ExitStatus explained_check(const ExplainArgument *explained, const Job *jobs, uint32_t count,
                            Arena *arena);
 
 #endif

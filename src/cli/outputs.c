@@ -124,10 +124,10 @@ Writer *outputs_open_error(Outputs *outputs) {
     return &file->writer;
 }
 
-typedef enum { CLOSE_TEMPORARY, CLOSE_REST, COMMIT, STEPS } Step;
+typedef enum { CLOSE_TEMPORARY, CLOSE_REST, COMMIT, STEPS } FinishStep;
 
 /* The lock is not held where writing may block: the thread needs it. */
-static bool take_step(Outputs *outputs, Step step, OutputFile *file) {
+static bool take_step(Outputs *outputs, FinishStep step, OutputFile *file) {
     bool temporary = file->temporary, good = true;
     if (!temporary) return step != CLOSE_REST || output_close(file);
     lock(outputs);
@@ -138,7 +138,7 @@ static bool take_step(Outputs *outputs, Step step, OutputFile *file) {
 }
 
 ExitStatus outputs_finish(Outputs *outputs) {
-    for (Step step = CLOSE_TEMPORARY; step < STEPS; step++)
+    for (FinishStep step = CLOSE_TEMPORARY; step < STEPS; step++)
         for (int i = 0; i < outputs->count; i++)
             if (!take_step(outputs, step, &outputs->files[i]))
                 return fail_to_write(outputs, &outputs->files[i]);

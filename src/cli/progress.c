@@ -55,7 +55,7 @@ static struct timespec later(struct timespec start, int64_t ms) {
     return start;
 }
 
-static void *run(void *argument) {
+static void *run_thread(void *argument) {
     Progress *progress = argument;
     struct timespec start;
     bool drawn = false;
@@ -80,7 +80,7 @@ static bool start_thread(Progress *progress) {
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int error = pthread_create(&progress->thread, NULL, run, progress);
+    int error = pthread_create(&progress->thread, NULL, run_thread, progress);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     return error == 0;
 }

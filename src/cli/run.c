@@ -61,7 +61,7 @@ static bool print_lines(Str lines) {
 /* Prints what the allocation of each function has to say, in the order of functions. Returns the
  * gravest status. */
 static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line,
-                              const Explained *explained) {
+                              const ExplainArgument *explained) {
     ExitStatus worst = EXIT_DONE;
     bool printed = true;
     for (uint32_t i = 0; i < input->module.nfuncs; i++) {
@@ -77,7 +77,7 @@ static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *
 }
 
 static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,
-                                 const Explained *explained, Arena *arena) {
+                                 const ExplainArgument *explained, Arena *arena) {
     Progress progress;
     progress_begin(&progress, line, "allocating", &input->module);
     Job *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
@@ -99,7 +99,7 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
 static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *arena) {
     Options options = line->options;
     Input previous;
-    Explained explained = {0};
+    ExplainArgument explained = {0};
     if (line->explain) {
         ExitStatus status = explained_find(&explained, line->explain, &input->module, arena);
         if (status != EXIT_DONE) return status;

@@ -125,13 +125,13 @@ static bool same_places(const Tensor *a, const Tensor *b) {
     return true;
 }
 
-static void push_change(FuncChanges *changes, ChangeKind kind, Change change, Arena *arena) {
+static void push_change(FuncChanges *changes, ChangeKind kind, TensorChange change, Arena *arena) {
     ChangeList *list = &changes->lists[kind];
     PUSH(arena, list->items, list->count, list->capacity, change);
     changes->differs = true;
 }
 
-static void compare_tensors(FuncChanges *changes, Change change, Arena *arena) {
+static void compare_tensors(FuncChanges *changes, TensorChange change, Arena *arena) {
     const Tensor *old = change.versions[SIDE_OLD]->tensor;
     const Tensor *new = change.versions[SIDE_NEW]->tensor;
     if (!old || !new) return;
@@ -152,7 +152,8 @@ static const Version *part_version(const TensorList *list, size_t i, Arena *aren
 static void compare_parts(FuncChanges *changes, const TensorList *old, const TensorList *new,
                           Arena *arena) {
     for (size_t i = 0; i < old->count || i < new->count; i++) {
-        Change change = {.versions = {part_version(old, i, arena), part_version(new, i, arena)}};
+        TensorChange change = {
+            .versions = {part_version(old, i, arena), part_version(new, i, arena)}};
         change.name = i < new->count ? new->items[i]->name : old->items[i]->name;
         if (i >= old->count)
             push_change(changes, CHANGE_ADDED, change, arena);
@@ -168,7 +169,7 @@ static bool is_same_item(const Version *old, const Version *new) {
     return !old->tensor || !new->tensor || str_equal(old->tensor->name, new->tensor->name);
 }
 
-static void compare_versions(FuncChanges *changes, Change change, Arena *arena) {
+static void compare_versions(FuncChanges *changes, TensorChange change, Arena *arena) {
     const Version *old = change.versions[SIDE_OLD], *new = change.versions[SIDE_NEW];
     if (!old || !new) {
         push_change(changes, old ? CHANGE_REMOVED : CHANGE_ADDED, change, arena);
@@ -208,14 +209,14 @@ static void compare_funcs(FuncChanges *changes, const Table tables[SIDES], Arena
         if (new) subtract_needless(changes, SIDE_NEW, new, old);
         if (!is_there(old)) continue;
         new = find_counterpart(&tables[SIDE_NEW], name, old);
-        compare_versions(changes, (Change){name, {old, new}}, arena);
+        compare_versions(changes, (TensorChange){name, {old, new}}, arena);
     }
     for (uint32_t i = 0; i < tables[SIDE_NEW].count; i++) {
         Str name = tables[SIDE_NEW].keys[i];
         const Version *new = &tables[SIDE_NEW].items[i];
         if (!is_there(new) || is_there(find_version(&tables[SIDE_OLD], name))) continue;
         const Version *old = find_counterpart(&tables[SIDE_OLD], name, new);
-        compare_versions(changes, (Change){name, {old, new}}, arena);
+        compare_versions(changes, (TensorChange){name, {old, new}}, arena);
     }
 }
 

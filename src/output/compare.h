@@ -37,10 +37,10 @@ typedef enum {
 typedef struct {
     Str name;
     const Version *versions[SIDES]; /* NULL where it is not there */
-} Change;
+} TensorChange;
 
 typedef struct {
-    Change *items;
+    TensorChange *items;
     size_t count, capacity;
 } ChangeList;
 

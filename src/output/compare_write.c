@@ -55,7 +55,7 @@ static void write_version(const Version *version, Writer *out) {
     }
 }
 
-static void write_change(ChangeKind kind, const Change *change, Writer *out) {
+static void write_change(ChangeKind kind, const TensorChange *change, Writer *out) {
     const Version *old = change->versions[SIDE_OLD], *new = change->versions[SIDE_NEW];
     write_format(out, "  %-9s  ", KINDS[kind]);
     print_tensor_name(change->name, out);
@@ -93,7 +93,7 @@ static void write_change(ChangeKind kind, const Change *change, Writer *out) {
     write_char(out, '\n');
 }
 
-static void write_changes(ChangeKind kind, const ChangeList *list, bool all, Writer *out) {
+static void write_list(ChangeKind kind, const ChangeList *list, bool all, Writer *out) {
     size_t shown = all || list->count <= MOST_SHOWN ? list->count : MOST_SHOWN;
     for (size_t i = 0; i < shown; i++)
         write_change(kind, &list->items[i], out);
@@ -120,7 +120,7 @@ static void write_func(const FuncChanges *func, bool all, Writer *out) {
     if (!func->funcs[SIDE_NEW]) write_text(out, " is gone");
     write_char(out, '\n');
     for (ChangeKind kind = 0; kind < CHANGE_KINDS; kind++)
-        write_changes(kind, &func->lists[kind], all, out);
+        write_list(kind, &func->lists[kind], all, out);
     write_figure(func, "highest byte used", func->high_water, out);
     write_figure(func, "DMA cycles of spill code", func->spill_cycles, out);
     write_figure(func, "DMA bytes of spill code", func->dma_bytes, out);

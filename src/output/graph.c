@@ -36,14 +36,14 @@ static void open_view(View *view, const Func *func) {
     sort_rows(view);
 }
 
-/* Walks the edges, each once: for (Edge edge = {0}; next_edge(view, &edge);) */
+/* Walks the edges, each once: for (GraphEdge edge = {0}; next_edge(view, &edge);) */
 typedef struct {
     uint32_t node;
     uint64_t next;
     uint32_t other; /* > node */
-} Edge;
+} GraphEdge;
 
-static bool next_edge(const View *view, Edge *edge) {
+static bool next_edge(const View *view, GraphEdge *edge) {
     for (; edge->node < view->nodes.count; edge->node++) {
         uint64_t end = view->first[edge->node + 1];
         while (edge->next < end) {
@@ -68,7 +68,7 @@ static void write_dimacs_func(View *view, Writer *out) {
         write_str(out, tensor_of(view, node)->name);
         write_char(out, '\n');
     }
-    for (Edge edge = {0}; next_edge(view, &edge);)
+    for (GraphEdge edge = {0}; next_edge(view, &edge);)
         write_format(out, "e %u %u\n", edge.node + 1, edge.other + 1);
 }
 
@@ -108,7 +108,7 @@ static void write_json_func(View *view, JsonOut *json) {
     json_close(json, ']');
     json_key(json, "edges");
     json_open(json, '[');
-    for (Edge edge = {0}; next_edge(view, &edge);) {
+    for (GraphEdge edge = {0}; next_edge(view, &edge);) {
         json_open(json, '[');
         json_int(json, edge.node);
         json_int(json, edge.other);

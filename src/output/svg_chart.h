@@ -13,7 +13,7 @@ typedef struct {
     int64_t low, high; /* bytes */
     uint8_t mask;      /* quadrants */
     bool alone;        /* drawn by itself; else together with others that are small */
-} Piece;
+} ChartPiece;
 
 /* Quadrants that hold the same things at the same places all the time. */
 typedef struct {
@@ -25,7 +25,7 @@ typedef struct {
 /* The time that an original spends in DRAM between two of its working copies. */
 typedef struct {
     uint32_t before, after; /* tensors: the copies */
-} Gap;
+} ChartGap;
 
 /* What the picture shows, for its legend and its rows. */
 typedef struct {
@@ -40,11 +40,11 @@ typedef struct {
     uint32_t points;
     const uint32_t *need;      /* [points] granules needed */
     Str *original;             /* [ntensors] of a working copy: what it is a copy of; else empty */
-    Piece *pieces;             /* [npieces] by tensor, block, point */
+    ChartPiece *pieces;        /* [npieces] by tensor, block, point */
     size_t npieces, ntogether; /* ntogether: those that are not alone */
     bool *shown;               /* [ntensors] some piece of it is drawn by itself */
     uint8_t *colour;           /* [ntensors] of those shown: below COLOURS */
-    Gap *gaps;                 /* [ngaps] both ends shown */
+    ChartGap *gaps;            /* [ngaps] both ends shown */
     size_t ngaps;
     int64_t usable, peak, highest; /* bytes */
     int64_t byte_step, point_step; /* between ticks */

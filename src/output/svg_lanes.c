@@ -101,7 +101,7 @@ static int64_t foot_of(const Chart *chart, uint32_t id) {
     return lane_y(lane, tensor->at[0].byte);
 }
 
-static void draw_gap(const Chart *chart, Gap gap, Writer *out) {
+static void draw_gap(const Chart *chart, ChartGap gap, Writer *out) {
     LiveRange before = chart->item->live->whole[gap.before];
     uint32_t last = before.items[before.count - 1].last;
     uint32_t first = chart->item->live->whole[gap.after].items[0].first;

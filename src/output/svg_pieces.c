@@ -132,13 +132,13 @@ static void add_run(Maker *maker, int64_t block, int64_t end) {
     Chart *chart = maker->chart;
     const Tensor *tensor = maker->tensor;
     LiveRange range = live_block(chart->item->live, maker->id, block);
-    Piece piece = {.tensor = maker->id,
-                   .block = (uint32_t)block,
-                   .end_block = (uint32_t)end,
-                   .low = tensor->at[block].byte,
-                   .high = tensor->at[end - 1].byte + tensor->bytes,
-                   .mask = tensor_rect(tensor, tensor->at[block]).mask,
-                   .alone = true};
+    ChartPiece piece = {.tensor = maker->id,
+                        .block = (uint32_t)block,
+                        .end_block = (uint32_t)end,
+                        .low = tensor->at[block].byte,
+                        .high = tensor->at[end - 1].byte + tensor->bytes,
+                        .mask = tensor_rect(tensor, tensor->at[block]).mask,
+                        .alone = true};
     for (uint32_t i = 0; i < range.count; i++) {
         piece.live = range.items[i];
         while (i + 1 < range.count &&
@@ -181,7 +181,7 @@ static void choose_alone(Chart *chart) {
     arena_init(&scratch);
     SortKey *keys = RAW_ARRAY(&scratch, SortKey, chart->npieces);
     for (size_t i = 0; i < chart->npieces; i++) {
-        const Piece *piece = &chart->pieces[i];
+        const ChartPiece *piece = &chart->pieces[i];
         uint64_t points = (uint64_t)piece->live.last - piece->live.first + 1;
         keys[i] = (SortKey){points * (uint64_t)(piece->high - piece->low), (uint32_t)i};
     }
@@ -251,7 +251,7 @@ void chart_gaps(Chart *chart) {
         uint32_t last = range.items[range.count - 1].last, first = (uint32_t)keys[i].key;
         if (keys[i].key >> 32 != keys[i - 1].key >> 32 || last >= first) continue;
         if (chart_x(chart, first) - chart_x(chart, last + 1) < PX) continue;
-        PUSH(chart->arena, chart->gaps, chart->ngaps, capacity, ((Gap){before, after}));
+        PUSH(chart->arena, chart->gaps, chart->ngaps, capacity, ((ChartGap){before, after}));
     }
     chart->has.gap = chart->ngaps > 0;
     arena_free(&scratch);

@@ -4,7 +4,7 @@ enum { MARGIN = 6 * PX };
 
 /* ---- tooltips ---- */
 
-static void write_name(const Tensor *tensor, const Piece *piece, Writer *out) {
+static void write_name(const Tensor *tensor, const ChartPiece *piece, Writer *out) {
     write_char(out, '%');
     svg_escape(out, tensor->name);
     if (tensor->blocks == 1) return;
@@ -40,7 +40,7 @@ static void write_range(LiveRange range, Writer *out) {
         write_format(out, " and %u stretches more", range.count - MOST_INTERVALS);
 }
 
-static void write_place(const Tensor *tensor, const Piece *piece, Writer *out) {
+static void write_place(const Tensor *tensor, const ChartPiece *piece, Writer *out) {
     int32_t first = tensor->at[piece->block].partition;
     write_format(out, "partitions %d\xE2\x80\x93%d, bytes ", first,
                  first + (int32_t)tensor->partitions - 1);
@@ -73,7 +73,7 @@ static void write_cost(const Chart *chart, uint32_t id, Writer *out) {
     }
 }
 
-static void write_tooltip(const Chart *chart, const Piece *piece, Writer *out) {
+static void write_tooltip(const Chart *chart, const ChartPiece *piece, Writer *out) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     write_text(out, "<title>");
     write_name(tensor, piece, out);
@@ -94,7 +94,7 @@ typedef struct {
     int64_t x, y, width, height;
 } Box;
 
-static Box box_of(const Chart *chart, const Lane *lane, const Piece *piece) {
+static Box box_of(const Chart *chart, const Lane *lane, const ChartPiece *piece) {
     enum { THINNEST = 8 * PX / 10 };
     Box box = {.x = chart_x(chart, piece->live.first), .y = lane_y(lane, piece->high)};
     box.width = chart_x(chart, piece->live.last + 1) - box.x;
@@ -104,7 +104,7 @@ static Box box_of(const Chart *chart, const Lane *lane, const Piece *piece) {
     return box;
 }
 
-static Str label_of(const Chart *chart, const Piece *piece, Str name) {
+static Str label_of(const Chart *chart, const ChartPiece *piece, Str name) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     if (tensor->blocks == 1) return name;
     int length = (int)name.length;
@@ -151,7 +151,7 @@ static void put_second_line(const Tensor *tensor, Box box, Writer *out) {
 }
 
 /* The name in the box: whole, or the original's that a copy stands for, or its beginning. */
-static void draw_label(const Chart *chart, const Piece *piece, Box box, Writer *out) {
+static void draw_label(const Chart *chart, const ChartPiece *piece, Box box, Writer *out) {
     enum { FEWEST = 4, LINE = 13 * PX };
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     Str original = chart->original[piece->tensor];
@@ -182,7 +182,7 @@ static void put_rect(const char *class, Box box, Writer *out) {
 }
 
 /* Bars at the ends of what comes in or goes out in the State Buffer. */
-static void draw_ends(const Chart *chart, const Piece *piece, Box box, Writer *out) {
+static void draw_ends(const Chart *chart, const ChartPiece *piece, Box box, Writer *out) {
     enum { BAR = 4 * PX };
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     LiveRange range = live_block(chart->item->live, piece->tensor, piece->block);
@@ -194,7 +194,7 @@ static void draw_ends(const Chart *chart, const Piece *piece, Box box, Writer *o
         put_rect("leave", bar, out);
 }
 
-static void draw_piece(const Chart *chart, const Piece *piece, Writer *out) {
+static void draw_piece(const Chart *chart, const ChartPiece *piece, Writer *out) {
     enum { SMALL = 3 * PX, TINY = 15 * PX / 10 };
     for (uint32_t i = 0; i < chart->nlanes; i++) {
         const Lane *lane = &chart->lanes[i];
@@ -214,7 +214,7 @@ static bool is_odd(Str name) {
     return last >= '0' && last <= '9' && (last - '0') % 2 == 1;
 }
 
-static void open_group(const Chart *chart, const Piece *piece, Writer *out) {
+static void open_group(const Chart *chart, const ChartPiece *piece, Writer *out) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     write_format(out, "<g class=\"t c%u", chart->colour[piece->tensor]);
     bool copy = chart->original[piece->tensor].length > 0;
@@ -225,14 +225,14 @@ static void open_group(const Chart *chart, const Piece *piece, Writer *out) {
     write_tooltip(chart, piece, out);
 }
 
-static bool same_group(const Piece *a, const Piece *b) {
+static bool same_group(const ChartPiece *a, const ChartPiece *b) {
     return a->tensor == b->tensor && a->block == b->block;
 }
 
 static void draw_alone(const Chart *chart, Writer *out) {
-    const Piece *group = NULL;
+    const ChartPiece *group = NULL;
     for (size_t i = 0; i < chart->npieces; i++) {
-        const Piece *piece = &chart->pieces[i];
+        const ChartPiece *piece = &chart->pieces[i];
         if (!piece->alone) continue;
         if (!group || !same_group(group, piece)) {
             if (group) write_text(out, "</g>\n");
@@ -255,7 +255,7 @@ typedef struct {
 
 static void fill_raster(const Chart *chart, const Lane *lane, Raster *raster) {
     for (size_t i = 0; i < chart->npieces; i++) {
-        const Piece *piece = &chart->pieces[i];
+        const ChartPiece *piece = &chart->pieces[i];
         if (piece->alone || !(piece->mask & lane->mask)) continue;
         Box box = box_of(chart, lane, piece);
         int64_t right = (box.x - chart->left + box.width - 1) / CELL;

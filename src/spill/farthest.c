@@ -13,7 +13,7 @@ typedef struct {
     Heap heaps[QUADRANTS];
     uint64_t used[QUADRANTS];
     uint8_t *stands; /* [count] kept so far */
-} Sweep;
+} FarthestSweep;
 
 static void heap_push(Heap *heap, uint64_t key) {
     uint32_t at = heap->count++;
@@ -48,7 +48,7 @@ static uint8_t band_of(const Choice *choice, uint32_t item) {
     return choice->band[choice->items[item].owner];
 }
 
-static void enter(Sweep *sweep, uint32_t item) {
+static void enter(FarthestSweep *sweep, uint32_t item) {
     sweep->stands[item] = 1;
     uint64_t key = (uint64_t)last_point(sweep->choice, item) << 32 | item;
     for (uint32_t lane = 0; lane < sweep->choice->lanes; lane++) {
@@ -58,14 +58,14 @@ static void enter(Sweep *sweep, uint32_t item) {
     }
 }
 
-static void leave(Sweep *sweep, uint32_t item) {
+static void leave(FarthestSweep *sweep, uint32_t item) {
     for (uint32_t lane = 0; lane < sweep->choice->lanes; lane++)
         if (band_of(sweep->choice, item) >> lane & 1)
             sweep->used[lane] -= sweep->choice->items[item].height;
 }
 
 /* Cuts what ends last until the lane fits; items that have left are still in the heap. */
-static void make_fit(Sweep *sweep, uint32_t lane, uint32_t capacity) {
+static void make_fit(FarthestSweep *sweep, uint32_t lane, uint32_t capacity) {
     while (sweep->used[lane] > capacity) {
         uint32_t item = (uint32_t)heap_pop(&sweep->heaps[lane]);
         if (!sweep->stands[item]) continue;
@@ -84,7 +84,7 @@ static SortKey *order_by(const Choice *choice, uint32_t (*point)(const Choice *,
     return keys;
 }
 
-static void sweep_points(Sweep *sweep, const SortKey *starts, const SortKey *ends) {
+static void sweep_points(FarthestSweep *sweep, const SortKey *starts, const SortKey *ends) {
     Choice *choice = sweep->choice;
     uint32_t entered = 0, left = 0;
     for (uint32_t p = 0; p < choice->npoints; p++) {
@@ -98,7 +98,7 @@ static void sweep_points(Sweep *sweep, const SortKey *starts, const SortKey *end
 }
 
 void choose_farthest(Choice *choice, Arena *scratch) {
-    Sweep sweep = {.choice = choice, .stands = NEW_ARRAY(scratch, uint8_t, choice->count)};
+    FarthestSweep sweep = {.choice = choice, .stands = NEW_ARRAY(scratch, uint8_t, choice->count)};
     for (uint32_t lane = 0; lane < choice->lanes; lane++)
         sweep.heaps[lane].keys = RAW_ARRAY(scratch, uint64_t, choice->count);
     sweep_points(&sweep, order_by(choice, first_point, scratch),

@@ -10,11 +10,11 @@ enum { HOME_ALIGN = 64, PIECES_LOOKED_AT = 256 };
 typedef struct {
     int64_t begin, end;
     uint32_t next; /* UINT32_MAX at the end */
-} Piece;
+} FreeBytes;
 
 typedef struct {
     Arena *arena;
-    Piece *pieces; /* pieces[0] is a head that holds nothing */
+    FreeBytes *pieces; /* pieces[0] is a head that holds nothing */
     size_t count, capacity;
 } FreeList;
 
@@ -24,7 +24,7 @@ static int64_t align_home(int64_t offset) {
 
 static uint32_t add_piece(FreeList *list, int64_t begin, int64_t end, uint32_t next) {
     uint32_t id = (uint32_t)list->count;
-    Piece piece = {begin, end, next};
+    FreeBytes piece = {begin, end, next};
     PUSH(list->arena, list->pieces, list->count, list->capacity, piece);
     return id;
 }
@@ -33,7 +33,7 @@ static uint32_t add_piece(FreeList *list, int64_t begin, int64_t end, uint32_t n
 static int64_t take(FreeList *list, int64_t size) {
     uint32_t before = 0, id = list->pieces[0].next;
     for (int looked = 0;; looked++) {
-        Piece *piece = &list->pieces[id];
+        FreeBytes *piece = &list->pieces[id];
         int64_t begin = align_home(piece->begin);
         bool open = piece->next == UINT32_MAX;
         if ((open || looked < PIECES_LOOKED_AT) && saturating_add(begin, size) <= piece->end) {

@@ -42,13 +42,13 @@ typedef struct {
     bool blind;                   /* this trial takes items in any order */
     Flip flipped[2 * MOST_TRIED]; /* what this trial did, in order */
     uint32_t nflipped;
-} Search;
+} Improve;
 
 bool is_better(const Choice *choice, const Best *best) {
     return choice->cost < best->cost || (choice->cost == best->cost && choice->cut < best->cut);
 }
 
-static uint32_t draw(Search *search, uint32_t bound) {
+static uint32_t draw(Improve *search, uint32_t bound) {
     search->random ^= search->random >> 12;
     search->random ^= search->random << 25;
     search->random ^= search->random >> 27;
@@ -56,7 +56,7 @@ static uint32_t draw(Search *search, uint32_t bound) {
 }
 
 /* In [0, 1). */
-static double draw_unit(Search *search) {
+static double draw_unit(Improve *search) {
     return draw(search, 1U << 24) / (double)(1U << 24);
 }
 
@@ -86,7 +86,7 @@ static void index_spans(SpanIndex *index, const Choice *choice, Arena *scratch) 
 }
 
 /* Adds an item met to near[base] and after; when there is no more space, replaces one by chance. */
-static void meet(Search *search, uint32_t item, uint32_t base, uint32_t *seen) {
+static void meet(Improve *search, uint32_t item, uint32_t base, uint32_t *seen) {
     if (search->met[item] == search->trial) return;
     search->met[item] = search->trial;
     uint32_t at = (*seen)++;
@@ -97,7 +97,7 @@ static void meet(Search *search, uint32_t item, uint32_t base, uint32_t *seen) {
 }
 
 /* Adds to `near` the items that have a span over some point of [first, last]. */
-static void find_near(Search *search, uint32_t first, uint32_t last) {
+static void find_near(Improve *search, uint32_t first, uint32_t last) {
     const SpanIndex *index = &search->index;
     uint32_t base = search->nnear, limit = index->starting[last + 1], seen = 0, depth = 0;
     uint64_t visited = 0;
@@ -125,7 +125,7 @@ static void find_near(Search *search, uint32_t first, uint32_t last) {
     spend(search->choice, visited);
 }
 
-static void list_cut(Search *search, uint32_t item, bool cut) {
+static void list_cut(Improve *search, uint32_t item, bool cut) {
     Choice *choice = search->choice;
     if (cut) {
         search->cut_place[item] = choice->cut - 1;
@@ -138,7 +138,7 @@ static void list_cut(Search *search, uint32_t item, bool cut) {
 }
 
 /* Turns an item from kept to cut or back, and notes it. */
-static void flip(Search *search, uint32_t item) {
+static void flip(Improve *search, uint32_t item) {
     bool cut = search->choice->kept[item];
     if (cut)
         choice_drop(search->choice, item);
@@ -151,14 +151,14 @@ static void flip(Search *search, uint32_t item) {
 }
 
 /* Flips an item, its owner in the given band from then on; notes how to undo it. */
-static void try_flip(Search *search, uint32_t item, uint8_t band) {
+static void try_flip(Improve *search, uint32_t item, uint8_t band) {
     uint8_t *now = &search->choice->band[search->choice->items[item].owner];
     search->flipped[search->nflipped++] = (Flip){item, *now};
     *now = band;
     flip(search, item);
 }
 
-static void undo_flips(Search *search) {
+static void undo_flips(Improve *search) {
     while (search->nflipped > 0) {
         Flip last = search->flipped[--search->nflipped];
         flip(search, last.item);
@@ -166,7 +166,7 @@ static void undo_flips(Search *search) {
     }
 }
 
-static void remember_best(Search *search) {
+static void remember_best(Improve *search) {
     Choice *choice = search->choice;
     for (uint32_t i = 0; i < search->nchanged; i++) {
         uint32_t item = search->changed[i], owner = choice->items[item].owner;
@@ -179,12 +179,12 @@ static void remember_best(Search *search) {
     search->best->cut = choice->cut;
 }
 
-static uint8_t band_of(const Search *search, uint32_t item) {
+static uint8_t band_of(const Improve *search, uint32_t item) {
     return search->choice->band[search->choice->items[item].owner];
 }
 
 /* Cuts all items of an owner, so that it may choose another band; they are near from then on. */
-static void ruin_owner(Search *search, uint32_t owner) {
+static void ruin_owner(Improve *search, uint32_t owner) {
     const Choice *choice = search->choice;
     uint32_t first = choice->owner_items[owner], end = choice->owner_items[owner + 1];
     if (end - first > MOST_OWNED) return;
@@ -197,7 +197,7 @@ static void ruin_owner(Search *search, uint32_t owner) {
 }
 
 /* Cuts a few of the kept items near, by chance, or first all those of an owner near. */
-static void ruin(Search *search) {
+static void ruin(Improve *search) {
     const Choice *choice = search->choice;
     uint32_t wanted = 1 + draw(search, MOST_DROPPED), start = draw(search, search->nnear);
     uint32_t owner = choice->items[search->near[start]].owner;
@@ -211,7 +211,7 @@ static void ruin(Search *search) {
 }
 
 /* What a cut item saves against the worth of its room, with some chance in it. */
-static double worth(Search *search, uint32_t item) {
+static double worth(Improve *search, uint32_t item) {
     const Choice *choice = search->choice;
     const Item *it = &choice->items[item];
     double saving = (double)it->load;
@@ -223,7 +223,7 @@ static double worth(Search *search, uint32_t item) {
 }
 
 /* Keeps a cut item if it fits; where its owner may choose, in the cheapest band where it does. */
-static void try_keep(Search *search, uint32_t item) {
+static void try_keep(Improve *search, uint32_t item) {
     Choice *choice = search->choice;
     uint32_t owner = choice->items[item].owner;
     if (!choice_is_free(choice, owner)) {
@@ -246,7 +246,7 @@ static void try_keep(Search *search, uint32_t item) {
 }
 
 /* Keeps cut items near, the worthiest first, as they fit. */
-static void recreate(Search *search) {
+static void recreate(Improve *search) {
     uint32_t items[MOST_TRIED], count = 0;
     double worths[MOST_TRIED];
     for (uint32_t i = 0; i < search->nnear; i++) {
@@ -266,7 +266,7 @@ static void recreate(Search *search) {
 }
 
 /* Adds to `near` what passes a point of the item, or one of the few points after it. */
-static void look_around(Search *search, uint32_t item) {
+static void look_around(Improve *search, uint32_t item) {
     const Choice *choice = search->choice;
     const Item *it = &choice->items[item];
     Interval span = choice->spans[it->spans + draw(search, it[1].spans - it->spans)];
@@ -277,7 +277,7 @@ static void look_around(Search *search, uint32_t item) {
 
 /* Around a cut item, and sometimes around the others of its value, which is then preferred: only
  * all of them together save its store. */
-static void look(Search *search) {
+static void look(Improve *search) {
     const Choice *choice = search->choice;
     uint32_t picked = search->cut_items[draw(search, choice->cut)];
     uint32_t value = choice->items[picked].value;
@@ -297,7 +297,7 @@ static void look(Search *search) {
 }
 
 /* Cuts and keeps items somewhere; undoes it where that is too dear. */
-static void try_somewhere(Search *search) {
+static void try_somewhere(Improve *search) {
     Choice *choice = search->choice;
     int64_t before = choice->cost;
     uint32_t cut = choice->cut;
@@ -313,7 +313,7 @@ static void try_somewhere(Search *search) {
         remember_best(search);
 }
 
-static void search_init(Search *search, Arena *scratch) {
+static void search_init(Improve *search, Arena *scratch) {
     Choice *choice = search->choice;
     index_spans(&search->index, choice, scratch);
     search->random = 0x9E3779B97F4A7C15U;
@@ -333,7 +333,7 @@ static void search_init(Search *search, Arena *scratch) {
 void improve_choice(Choice *choice, Best *best, const Prices *prices, int64_t bound, uint64_t steps,
                     Arena *scratch) {
     choice_restore(choice, best->kept, best->band);
-    Search search = {.choice = choice, .best = best, .prices = prices};
+    Improve search = {.choice = choice, .best = best, .prices = prices};
     search_init(&search, scratch);
     uint64_t all = steps < choice->steps ? steps : choice->steps, end = choice->steps - all;
     double warmth = all / choice->count >= STEPS_FOR_WARMTH ? 0.5 : 0.2;

@@ -22,7 +22,7 @@ static bool must_stay(const Resort *resort, uint32_t tensor) {
            resort->live.whole[tensor].count > 0;
 }
 
-static void set_places(Resort *resort, uint32_t tensor, const Rect *rects) {
+static void record_places(Resort *resort, uint32_t tensor, const Rect *rects) {
     Tensor *info = &resort->func->tensors[tensor];
     Place *places = RAW_ARRAY(resort->arena, Place, (size_t)info->blocks);
     for (int64_t b = 0; b < info->blocks; b++)
@@ -102,7 +102,7 @@ static PackStatus search(Resort *resort, PackItem *items, uint32_t nfixed, const
         Rect *fits = RAW_ARRAY(resort->scratch, Rect, (size_t)blocks);
         for (int64_t b = 0; b < blocks; b++, next++)
             fits[b] = (Rect){next->offset, next->offset + next->height, next->band};
-        set_places(resort, tensors[i], fits);
+        record_places(resort, tensors[i], fits);
     }
     return status;
 }
@@ -157,7 +157,7 @@ static PackStatus place_what_stays(Resort *resort) {
             arena_free(&scratch);
             return search_what_stays(resort);
         }
-        set_places(resort, t, fits);
+        record_places(resort, t, fits);
         note_taken(resort, t);
         arena_reset(&scratch);
     }
@@ -199,7 +199,7 @@ static bool stack_group(Resort *resort, const uint32_t *tensors, uint32_t count,
     for (uint32_t i = 0; i < count; i++) {
         Rect *fits = RAW_ARRAY(scratch, Rect, (size_t)resort->func->tensors[tensors[i]].blocks);
         if (!fit_blocks(resort, tensors[i], rects, &nrects, fits)) return false;
-        set_places(resort, tensors[i], fits);
+        record_places(resort, tensors[i], fits);
     }
     return true;
 }

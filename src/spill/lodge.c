@@ -48,7 +48,7 @@ static void join_near(Lodge *lodge, const Run *run) {
     uint32_t most = lodge->by_size ? FEW_NEAR : MOST_NEAR;
     uint32_t near[MOST_NEAR], seen = 0;
     Meeting meeting = meeting_begin(lodge, run);
-    for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
+    for (const LodgePiece *piece; (piece = meeting_next(lodge, run, &meeting));) {
         if (!is_gap(piece) || lodge->kept[item_of(piece)]) continue;
         uint32_t at = seen++;
         if (at >= most) at = lodge_draw(lodge, seen);

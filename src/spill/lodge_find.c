@@ -53,7 +53,7 @@ static void mark_taken(Lodge *lodge, const Run *run, bool over_loose) {
     int first = smallest == QUADRANTS ? MAP_ANY : smallest == 2 ? MAP_HALVES : 0;
     memset(lodge->maps[first], 0, (size_t)lodge->words * (MAPS - first) * sizeof(uint64_t));
     Meeting meeting = meeting_begin(lodge, run);
-    for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
+    for (const LodgePiece *piece; (piece = meeting_next(lodge, run, &meeting));) {
         if (!takes_room(lodge, piece) || (over_loose && is_loose(lodge, piece))) continue;
         Rect rect = lodge->rects[item_of(piece)];
         for (int m = first; m < MAPS; m++)
@@ -134,7 +134,7 @@ static bool is_counted(const Lodge *lodge, const Run *run, uint32_t gap) {
 
 /* What it costs to put out a piece. A stay takes the gaps beside it along; that it must find
  * another place is dearer each time. */
-static double eviction(const Lodge *lodge, const Run *run, const Piece *piece) {
+static double eviction(const Lodge *lodge, const Run *run, const LodgePiece *piece) {
     enum { LIFTING = 50 /* cycles */ };
     uint32_t item = item_of(piece);
     if (is_gap(piece)) return (double)price_of_cut(lodge, item);
@@ -150,7 +150,7 @@ static double eviction(const Lodge *lodge, const Run *run, const Piece *piece) {
 static void add_prices(Lodge *lodge, const Run *run, uint8_t band, uint32_t height) {
     memset(lodge->price, 0, ((size_t)lodge->size + 2) * sizeof *lodge->price);
     Meeting meeting = meeting_begin(lodge, run);
-    for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
+    for (const LodgePiece *piece; (piece = meeting_next(lodge, run, &meeting));) {
         Rect rect = lodge->rects[item_of(piece)];
         if (!takes_room(lodge, piece) || !(rect.mask & band)) continue;
         double price = eviction(lodge, run, piece);

@@ -36,11 +36,11 @@ static void sort_pieces(Lodge *lodge) {
         order[time->npieces++] = (SortKey){points.items[0].first, id};
     }
     sort_keys(order, time->npieces, lodge->memory);
-    time->pieces = RAW_ARRAY(lodge->memory, Piece, time->npieces);
+    time->pieces = RAW_ARRAY(lodge->memory, LodgePiece, time->npieces);
     for (uint32_t i = 0; i < time->npieces; i++) {
         LiveRange points = points_of(lodge, order[i].id);
         time->pieces[i] =
-            (Piece){points.items[0].first, points.items[points.count - 1].last, order[i].id};
+            (LodgePiece){points.items[0].first, points.items[points.count - 1].last, order[i].id};
     }
 }
 
@@ -52,7 +52,7 @@ static void fill_buckets(Lodge *lodge) {
     time->entering = next++;
     for (int fill = 0; fill < 2; fill++) {
         for (uint32_t i = 0; i < time->npieces; i++) {
-            Piece piece = time->pieces[i];
+            LodgePiece piece = time->pieces[i];
             if (!fill) time->starting[piece.first / BUCKET + 1]++;
             for (uint32_t b = piece.first / BUCKET + 1; b <= piece.last / BUCKET; b++) {
                 if (fill)
@@ -66,7 +66,7 @@ static void fill_buckets(Lodge *lodge) {
             time->starting[b + 1] += time->starting[b];
             next[b + 1] += b + 1 <= time->nbuckets ? next[b] : 0;
         }
-        time->entered = RAW_ARRAY(lodge->memory, Piece, next[time->nbuckets]);
+        time->entered = RAW_ARRAY(lodge->memory, LodgePiece, next[time->nbuckets]);
     }
 }
 
@@ -105,14 +105,14 @@ Meeting meeting_begin(const Lodge *lodge, const Run *run) {
                      time->pieces + time->starting[first], time->pieces + time->starting[last + 1]};
 }
 
-const Piece *meeting_next(Lodge *lodge, const Run *run, Meeting *meeting) {
+const LodgePiece *meeting_next(Lodge *lodge, const Run *run, Meeting *meeting) {
     for (;; meeting->next++) {
         if (meeting->next == meeting->end) {
             if (meeting->starts == meeting->starts_end) return NULL;
             meeting->next = meeting->starts;
             meeting->end = meeting->starts = meeting->starts_end;
         }
-        const Piece *piece = meeting->next;
+        const LodgePiece *piece = meeting->next;
         lodge_spend(lodge, 1);
         if (piece->first > run->last || piece->last < run->first) continue;
         uint32_t item = item_of(piece);
@@ -207,7 +207,7 @@ void lift_stay(Lodge *lodge, uint32_t item) {
 
 void clear_place(Lodge *lodge, const Run *run, Rect rect) {
     Meeting meeting = meeting_begin(lodge, run);
-    for (const Piece *piece; (piece = meeting_next(lodge, run, &meeting));) {
+    for (const LodgePiece *piece; (piece = meeting_next(lodge, run, &meeting));) {
         if (!takes_room(lodge, piece) || !rects_meet(lodge->rects[item_of(piece)], rect)) continue;
         if (is_gap(piece))
             evict_gap(lodge, item_of(piece));

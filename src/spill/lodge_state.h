@@ -9,15 +9,15 @@
 typedef struct {
     uint32_t first, last; /* of its points */
     uint32_t id;
-} Piece;
+} LodgePiece;
 
 /* All pieces, by when they begin, and by buckets of points. */
 typedef struct {
-    Piece *pieces; /* [npieces] in order of first points */
+    LodgePiece *pieces; /* [npieces] in order of first points */
     uint32_t npieces;
-    uint32_t *starting; /* [nbuckets + 1] how many begin before each bucket */
-    Piece *entered;     /* pieces that begin before a bucket and reach into it */
-    uint32_t *entering; /* [nbuckets + 1] the first of those of each bucket */
+    uint32_t *starting;  /* [nbuckets + 1] how many begin before each bucket */
+    LodgePiece *entered; /* pieces that begin before a bucket and reach into it */
+    uint32_t *entering;  /* [nbuckets + 1] the first of those of each bucket */
     uint32_t nbuckets;
 } Timeline;
 
@@ -96,27 +96,27 @@ Run run_of(const Lodge *lodge, uint32_t lo, uint32_t hi);
 /* Walks over the pieces that share a point with a run, those of its own stays left out, whether
  * they are kept and placed or not. */
 typedef struct {
-    const Piece *next, *end, *starts, *starts_end;
+    const LodgePiece *next, *end, *starts, *starts_end;
 } Meeting;
 
 Meeting meeting_begin(const Lodge *lodge, const Run *run);
-const Piece *meeting_next(Lodge *lodge, const Run *run, Meeting *meeting);
+const LodgePiece *meeting_next(Lodge *lodge, const Run *run, Meeting *meeting);
 
-static inline bool is_gap(const Piece *piece) {
+static inline bool is_gap(const LodgePiece *piece) {
     return piece->id % 2;
 }
 
-static inline uint32_t item_of(const Piece *piece) {
+static inline uint32_t item_of(const LodgePiece *piece) {
     return piece->id / 2;
 }
 
 /* True if it takes room now. */
-static inline bool takes_room(const Lodge *lodge, const Piece *piece) {
+static inline bool takes_room(const Lodge *lodge, const LodgePiece *piece) {
     return lodge->rects[item_of(piece)].mask && (!is_gap(piece) || lodge->kept[item_of(piece)]);
 }
 
 /* True if it is a stay that can stand elsewhere at no cost: no gap beside it is kept. */
-static inline bool is_loose(const Lodge *lodge, const Piece *piece) {
+static inline bool is_loose(const Lodge *lodge, const LodgePiece *piece) {
     uint32_t item = item_of(piece);
     return !is_gap(piece) && !lodge->kept[item] && !lodge->kept[item + 1] &&
            !lodge->items[item].fixed;

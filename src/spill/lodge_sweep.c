@@ -24,7 +24,7 @@ static const SortKey *sort_choices(Sweep *pass, Arena *scratch) {
         if (pass->now[i].npending > 0)
             find_places(pass, i);
         else
-            pass->choices[pass->nchoices++] = (Choice){i, {0, 0, 0}, pass->now[i].rank};
+            pass->choices[pass->nchoices++] = (Branch){i, {0, 0, 0}, pass->now[i].rank};
     }
     SortKey *order = RAW_ARRAY(scratch, SortKey, pass->nchoices);
     for (uint32_t i = 0; i < pass->nchoices; i++)
@@ -40,7 +40,7 @@ static bool grow(Sweep *pass, Arena *scratch) {
     uint32_t count = 0;
     memset(pass->table, 0, pass->table_size * sizeof *pass->table);
     for (uint32_t i = 0; i < pass->nchoices && count < pass->options.width; i++) {
-        Choice choice = pass->choices[order[i].id];
+        Branch choice = pass->choices[order[i].id];
         State *child = &pass->next[count];
         copy_state(pass, child, &pass->now[choice.state]);
         child->rank = choice.rank;

@@ -264,8 +264,8 @@ static void stretches(void **state) {
 /* ---- cases ---- */
 
 /* Two stays with a gap between; the gap is kept if it can be. */
-static void add_pair(LodgeProblem *problem, uint32_t height, uint32_t first, LiveRange second,
-                     Arena *arena) {
+static void add_gap_pair(LodgeProblem *problem, uint32_t height, uint32_t first, LiveRange second,
+                         Arena *arena) {
     Lodger item = {.points = range_of(first, first, arena),
                    .height = height,
                    .align = 1,
@@ -291,11 +291,11 @@ static void two_stays_at_one_point(void **state) {
                             .npoints = POINTS,
                             .size = (LARGE - 1) * HIGHEST + SMALL + AT_ENTRY};
     for (uint32_t i = 0; i < AT_ENTRY; i++)
-        add_pair(&problem, 1, 0, range_of(0, 5, &arena), &arena);
+        add_gap_pair(&problem, 1, 0, range_of(0, 5, &arena), &arena);
     for (uint32_t i = 0; i < SMALL; i++)
-        add_pair(&problem, 1, 10 + i, range_of(20 + i, 20 + i, &arena), &arena);
+        add_gap_pair(&problem, 1, 10 + i, range_of(20 + i, 20 + i, &arena), &arena);
     for (uint32_t i = 0; i < LARGE; i++)
-        add_pair(&problem, HIGHEST, 40 + i, range_of(50 + i, 50 + i, &arena), &arena);
+        add_gap_pair(&problem, HIGHEST, 40 + i, range_of(50 + i, 50 + i, &arena), &arena);
     assert_true(lodge(&problem, (LodgeEffort){(uint64_t)SEVERAL * problem.count, 0}, &arena));
     check(&problem);
     assert_int_equal(cost_of(&problem), 100);

@@ -15,7 +15,7 @@ typedef struct {
     uint32_t tensor;
     uint32_t access; /* the gap before this access... */
     PlanLoop *loop;  /* ...or, if not NULL, residence in this loop */
-} Decision;
+} ItemDecision;
 
 typedef struct {
     Plan *plan;
@@ -28,7 +28,7 @@ typedef struct {
     int64_t *trips; /* [nloops] */
     Gap *gaps;
     size_t ngaps, gap_capacity;
-    Decision *decisions;
+    ItemDecision *decisions;
     size_t ndecisions, decision_capacity;
     int64_t *stores;
     size_t nstores, store_capacity;
@@ -147,7 +147,7 @@ static uint32_t add_store(Reside *pass, int64_t cycles) {
 }
 
 static void add_item(Reside *pass, uint32_t tensor, LiveRange points, int64_t load, uint32_t value,
-                     bool cut, Decision decision) {
+                     bool cut, ItemDecision decision) {
     const Tensor *info = &pass->func->tensors[tensor];
     Gap gap = {.points = points,
                .owner = tensor,
@@ -251,7 +251,7 @@ static void add_gap(Reside *pass, uint32_t tensor, const Element *before, const 
     bool cut = across || pass->plan->accesses[after->first].lasting ||
                (!pass->options.keep && points.count > 0);
     add_item(pass, tensor, points, load, source == UINT32_MAX ? value : NO_VALUE, cut,
-             (Decision){.tensor = tensor, .access = after->first});
+             (ItemDecision){.tensor = tensor, .access = after->first});
 }
 
 static void add_loop(Reside *pass, uint32_t tensor, const Element *before, const Element *element,
@@ -261,7 +261,7 @@ static void add_loop(Reside *pass, uint32_t tensor, const Element *before, const
     PlanLoop *loop = plan_loop(pass->plan, tensor, element->loop);
     add_item(pass, tensor, loop_points(pass, tensor, element), load,
              source == UINT32_MAX ? value : NO_VALUE, false,
-             (Decision){.tensor = tensor, .loop = loop});
+             (ItemDecision){.tensor = tensor, .loop = loop});
 }
 
 static void add_tensor(Reside *pass, uint32_t tensor) {
@@ -363,7 +363,7 @@ static bool carry_out(Reside *pass) {
     bool opened = false;
     for (size_t i = 0; i < pass->ngaps; i++) {
         if (!pass->gaps[i].cut) continue;
-        Decision *decision = &pass->decisions[i];
+        ItemDecision *decision = &pass->decisions[i];
         if (decision->loop) {
             opened |= !decision->loop->cut;
             plan_cut_loop(pass->plan, decision->tensor, decision->loop, false);

@@ -180,7 +180,7 @@ typedef struct {
     const Condition *condition; /* as far as it does not depend on loops inside */
     bool sunk;
     bool dropped;
-} Store;
+} PendingStore;
 
 typedef struct {
     Rewriter *rewriter;
@@ -190,7 +190,7 @@ typedef struct {
     bool any_need;
     const Inst *first_needing;
     bool unconditional; /* the reload may not take a condition */
-    Store *stores;
+    PendingStore *stores;
     size_t nstores, store_capacity;
 } Flow;
 
@@ -208,7 +208,7 @@ static void need_block(Flow *flow, int64_t position, const Inst *inst) {
 
 static void flow_read(Flow *flow, const Inst *inst, const Operand *operand) {
     const Window *window = &flow->segment->window;
-    Extent extent = window_extent(flow->rewriter->from, window, operand);
+    WindowExtent extent = window_extent(flow->rewriter->from, window, operand);
     int64_t first = window_position(window, extent.low);
     for (int64_t p = first; p <= first + (extent.high - extent.low); p++) {
         BlockState *state = &flow->states[p];
@@ -266,7 +266,7 @@ static const Condition *outer_condition(Flow *flow, const Inst *inst) {
 static void flow_write(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
     const Func *func = flow->rewriter->from;
     const Window *window = &flow->segment->window;
-    Extent extent = window_extent(func, window, operand);
+    WindowExtent extent = window_extent(func, window, operand);
     int64_t first = window_position(window, extent.low);
     bool whole = operand_is_whole(func, operand);
     bool sunk = !is_direct(flow, inst);
@@ -285,14 +285,14 @@ static void flow_write(Flow *flow, const Inst *inst, const Operand *operand, uin
             state->loop = inst->loop;
         }
     }
-    Store store = {.low = extent.low,
-                   .high = extent.high,
-                   .exact = extent.exact || sunk,
-                   .operand = operand,
-                   .inst = inst,
-                   .point = flow->rewriter->plan->accesses[access].inst,
-                   .condition = outer_condition(flow, inst),
-                   .sunk = sunk};
+    PendingStore store = {.low = extent.low,
+                          .high = extent.high,
+                          .exact = extent.exact || sunk,
+                          .operand = operand,
+                          .inst = inst,
+                          .point = flow->rewriter->plan->accesses[access].inst,
+                          .condition = outer_condition(flow, inst),
+                          .sunk = sunk};
     PUSH(&flow->rewriter->scratch, flow->stores, flow->nstores, flow->store_capacity, store);
 }
 
@@ -312,7 +312,7 @@ static void drop_superseded(Flow *flow) {
     enum { LOOKED_AT = 32 };
     for (size_t i = 0; i < flow->nstores; i++)
         for (size_t j = i + 1; j < flow->nstores && j <= i + LOOKED_AT; j++) {
-            const Store *later = &flow->stores[j];
+            const PendingStore *later = &flow->stores[j];
             if (later->exact && later->low <= flow->stores[i].low &&
                 later->high >= flow->stores[i].high &&
                 (!later->condition || condition_equal(later->condition, flow->stores[i].condition)))
@@ -488,7 +488,7 @@ static void insert_stores(Flow *flow, uint32_t *homes) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
     for (size_t i = 0; i < flow->nstores; i++) {
-        const Store *store = &flow->stores[i];
+        const PendingStore *store = &flow->stores[i];
         if (store->dropped) continue;
         Operand dst = {.tensor = home_of(rewriter, segment, homes)},
                 src = {.tensor = segment->copy};

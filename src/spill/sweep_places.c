@@ -18,7 +18,7 @@ typedef struct {
 } Finder;
 
 /* Inserts a choice in the order of ranks, `tries` at most. */
-static void offer(const Finder *finder, Choice choice) {
+static void offer(const Finder *finder, Branch choice) {
     Sweep *pass = finder->pass;
     uint32_t at = pass->nchoices;
     if (at - finder->from == pass->options.tries) {
@@ -68,7 +68,7 @@ static void try_place(const Finder *finder, Rect rect, int64_t loss, uint32_t be
         waste += pass->options.broken * breaks(finder, rect) * (QUADRANTS - finder->quadrants);
     double price = waste * finder->price;
     rank += price < (double)MOST_WORTH ? (int64_t)price : MOST_WORTH;
-    offer(finder, (Choice){finder->index, rect, rank});
+    offer(finder, (Branch){finder->index, rect, rank});
 }
 
 /* What stands in a band, by its low ends and by its high ends. */

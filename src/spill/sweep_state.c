@@ -119,7 +119,7 @@ void sweep_make_states(Sweep *pass, SweepOptions options) {
     pass->next = make_states(pass, options.width);
     pass->nnow = 1;
     pass->now[0].node = NO_NODE;
-    pass->choices = RAW_ARRAY(&pass->own, Choice, (size_t)options.width * options.tries);
+    pass->choices = RAW_ARRAY(&pass->own, Branch, (size_t)options.width * options.tries);
     pass->worths = RAW_ARRAY(&pass->own, Worth, pass->problem->count);
     for (uint32_t i = 0; i < pass->problem->count; i++)
         pass->worths[i].point = UINT32_MAX;

@@ -46,7 +46,7 @@ typedef struct {
     uint32_t state;
     Rect rect;
     int64_t rank; /* about that of the state that it leads to */
-} Choice;
+} Branch;
 
 /* What keeping a gap is worth at a point. */
 typedef struct {
@@ -84,7 +84,7 @@ struct Sweep {
     uint32_t next_value; /* of the list, that has not begun */
     State *now, *next;   /* [width] the states, and those after one stay more */
     uint32_t nnow;
-    Choice *choices; /* [width * tries] */
+    Branch *choices; /* [width * tries] */
     uint32_t nchoices;
     Worth *worths;       /* [items] what is known of the gap before each */
     uint64_t *table;     /* [table_size] hashes of the states in `next`; 0: free */

@@ -203,19 +203,20 @@ Window window_whole(const Func *func, uint32_t tensor, Arena *arena) {
     return window;
 }
 
-Extent window_extent(const Func *func, const Window *window, const Operand *operand) {
+WindowExtent window_extent(const Func *func, const Window *window, const Operand *operand) {
     Arena scratch;
     arena_init(&scratch);
-    Extent extent = {window->offsets[0], window->offsets[window->count - 1], false};
+    WindowExtent extent = {window->offsets[0], window->offsets[window->count - 1], false};
     Cut cut;
     if (!window->loose) {
         bool together = cut_operand(func, window->level, operand, &scratch, &cut);
         assert(together);
         (void)together;
-        extent = (Extent){cut.low, cut.high, !cut.varies};
+        extent = (WindowExtent){cut.low, cut.high, !cut.varies};
     } else {
         BlockSpan span = operand_blocks(func, operand);
-        if (span.exact && span.first <= span.last) extent = (Extent){span.first, span.last, true};
+        if (span.exact && span.first <= span.last)
+            extent = (WindowExtent){span.first, span.last, true};
     }
     arena_free(&scratch);
     return extent;
@@ -256,7 +257,7 @@ static Affine inside_index(const Func *func, const Window *window, Affine index,
 
 const Blocks *window_blocks(const Func *func, const Window *window, const Operand *operand,
                             Arena *arena) {
-    Extent extent = window_extent(func, window, operand);
+    WindowExtent extent = window_extent(func, window, operand);
     if (extent.exact && extent.high - extent.low + 1 == window->count) return NULL;
     Blocks *blocks = NEW(arena, Blocks);
     int64_t shift =

@@ -19,7 +19,7 @@ typedef struct {
 typedef struct {
     int64_t low, high;
     bool exact; /* it names just these on every run; else some of them */
-} Extent;
+} WindowExtent;
 
 /* The window that serves all `operands` (of one tensor, [count]), each standing at insts[i], for a
  * copy that lives in `level`. O(count plus blocks). */
@@ -30,7 +30,7 @@ Window window_make(const Func *func, uint32_t level, const Operand *const *opera
 Window window_whole(const Func *func, uint32_t tensor, Arena *arena);
 
 /* What the operand names in it. Loose: everything. */
-Extent window_extent(const Func *func, const Window *window, const Operand *operand);
+WindowExtent window_extent(const Func *func, const Window *window, const Operand *operand);
 
 /* The operand's blocks in the copy: NULL where it names all of it. */
 const Blocks *window_blocks(const Func *func, const Window *window, const Operand *operand,

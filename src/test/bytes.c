@@ -263,7 +263,7 @@ typedef struct {
     uint64_t **read; /* [ndst + nsrc] */
 } Execution;
 
-static Execution begin(const Memory *memory, const Run *run) {
+static Execution begin(const Memory *memory, const Stepper *run) {
     const Inst *inst = &memory->func->insts[run->point];
     uint32_t count = inst->ndst + inst->nsrc;
     Execution execution = {inst, NEW_ARRAY(memory->arena, Named, count),
@@ -354,7 +354,7 @@ static uint32_t *twins(const Func *original, PairedResult result, Arena *arena) 
 }
 
 static bool run_both(Memory *was, Memory *is, PairedResult result, Arena *arena) {
-    Run original = run_begin(was->func, arena), run = run_begin(is->func, arena);
+    Stepper original = run_begin(was->func, arena), run = run_begin(is->func, arena);
     for (uint64_t step = 1; run_next(&run); step++) {
         uint32_t pair = result.pair[run.point];
         Execution mine;

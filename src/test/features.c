@@ -202,7 +202,7 @@ static uint64_t received(const Func *func, Arena *scratch) {
     uint64_t result = 0;
     for (uint32_t t = 0; t < func->ntensors; t++)
         writers[t] = NEW_ARRAY(scratch, uint64_t, (size_t)func->tensors[t].blocks);
-    for (Run run = run_begin(func, scratch); run_next(&run);) {
+    for (Stepper run = run_begin(func, scratch); run_next(&run);) {
         const Inst *inst = &func->insts[run.point];
         if (!run_happens(&run)) continue;
         for (uint32_t i = inst->accumulate ? 0 : inst->ndst; i < inst->ndst + inst->nsrc; i++) {

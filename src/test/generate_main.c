@@ -29,7 +29,7 @@ typedef enum {
     KEY_CODE,
     KEY_SIZE,
     KEY_COUNT
-} Key;
+} SettingKey;
 
 typedef struct {
     uint64_t values[KEY_COUNT];
@@ -63,7 +63,7 @@ static const struct {
     [KEY_SIZE] = {"size", 0, "random: 1 small, 2 medium, 3 large"},
 };
 
-static uint32_t number(const Settings *settings, Key key) {
+static uint32_t number(const Settings *settings, SettingKey key) {
     return (uint32_t)settings->values[key];
 }
 

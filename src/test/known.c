@@ -3,7 +3,7 @@
 #include "test/chance.h"
 #include "test/make.h"
 
-typedef enum { TIME, BYTES, QUADRANT, AXES } Axis;
+typedef enum { TIME, BYTES, QUADRANT, AXES } BoxAxis;
 
 /* low[axis] .. high[axis] - 1 in time slots, granules and quadrants. */
 typedef struct {
@@ -21,7 +21,7 @@ typedef struct {
     uint32_t tensors; /* so far */
 } Cutter;
 
-static int64_t length(const Box *box, Axis axis) {
+static int64_t length(const Box *box, BoxAxis axis) {
     return box->high[axis] - box->low[axis];
 }
 
@@ -34,27 +34,27 @@ static void add_box(Cutter *cutter, Box box) {
 }
 
 /* The part of a box from `low` to `high` of one axis. */
-static Box part(Box box, Axis axis, int64_t low, int64_t high) {
+static Box part(Box box, BoxAxis axis, int64_t low, int64_t high) {
     box.low[axis] = low;
     box.high[axis] = high;
     return box;
 }
 
-static bool can_cut(const Cutter *cutter, const Box *box, Axis axis) {
+static bool can_cut(const Cutter *cutter, const Box *box, BoxAxis axis) {
     return length(box, axis) >= 2 && (axis != QUADRANT || cutter->cuts.bands);
 }
 
 /* Where to cut: quadrants in halves, so that every piece is a band. */
-static int64_t cut_place(Cutter *cutter, const Box *box, Axis axis) {
+static int64_t cut_place(Cutter *cutter, const Box *box, BoxAxis axis) {
     if (axis == QUADRANT) return (box->low[axis] + box->high[axis]) / 2;
     return chance_between(&cutter->chance, box->low[axis] + 1, box->high[axis] - 1);
 }
 
 static bool cut_straight(Cutter *cutter, size_t which) {
     Box box = cutter->boxes[which];
-    Axis axis = (Axis)chance_below(&cutter->chance, AXES);
+    BoxAxis axis = (BoxAxis)chance_below(&cutter->chance, AXES);
     for (int tries = 0; tries < AXES && !can_cut(cutter, &box, axis); tries++)
-        axis = (Axis)((axis + 1) % AXES);
+        axis = (BoxAxis)((axis + 1) % AXES);
     if (!can_cut(cutter, &box, axis)) return false;
     int64_t place = cut_place(cutter, &box, axis);
     cutter->boxes[which] = part(box, axis, box.low[axis], place);

@@ -7,7 +7,7 @@
 /* The run so far. */
 typedef struct {
     Observed *observed;
-    Run run;
+    Stepper run;
     uint32_t *trace; /* [steps] the point of each step */
     uint32_t step;   /* now */
     int64_t *since;  /* [rows] step of the last access that this value has had, -1 if no value */
@@ -36,9 +36,9 @@ static void write_block(Watch *watch, uint32_t row, bool keeps) {
     if (!keeps || watch->since[row] < 0) watch->since[row] = watch->step;
 }
 
-typedef enum { ACCESS_READ, ACCESS_WRITE, ACCESS_UPDATE } Access;
+typedef enum { ACCESS_READ, ACCESS_WRITE, ACCESS_UPDATE } AccessKind;
 
-static void access_blocks(Watch *watch, const Operand *operand, Access access) {
+static void access_blocks(Watch *watch, const Operand *operand, AccessKind access) {
     const uint32_t *rows = watch->observed->rows;
     if (rows[operand->tensor] == rows[operand->tensor + 1]) return;
     int64_t first, last;

@@ -74,14 +74,14 @@ static Read read_text(Str text, uint64_t seed, Arena *arena) {
     return read;
 }
 
-static RandomShape shape_of(uint64_t seed) {
+static RandomShape form_of(uint64_t seed) {
     RandomCode code = seed % 8 < CODE_COUNT ? (RandomCode)(seed % 8) : CODE_ANY;
     RandomRoom room = seed % 3 == 0 ? ROOM_SPILLING : ROOM_ANY;
     return (RandomShape){room, code, SIZE_ANY};
 }
 
 static Read read_random(uint64_t seed, Arena *arena) {
-    const Module *module = random_module(arena, seed, shape_of(seed));
+    const Module *module = random_module(arena, seed, form_of(seed));
     assert_true(module->funcs->ninsts <= RANDOM_POINTS);
     assert_true(run_steps(module->funcs) <= RANDOM_STEPS);
     return read_text(text_of(module, arena), seed, arena);

@@ -61,7 +61,7 @@ static Grid make_grid(const Repair *repair, uint32_t t) {
 }
 
 /* Writes the cells that an operand touches now, or asks whether all of them are written. */
-static bool touch(Repair *repair, const Run *run, const Operand *operand, bool write) {
+static bool touch(Repair *repair, const Stepper *run, const Operand *operand, bool write) {
     Grid *grid = &repair->grids[operand->tensor];
     const Region *region = operand->region;
     int64_t first, last;
@@ -81,7 +81,7 @@ static bool touch(Repair *repair, const Run *run, const Operand *operand, bool w
     return true;
 }
 
-static void run_step(Repair *repair, const Run *run) {
+static void run_step(Repair *repair, const Stepper *run) {
     const Inst *inst = &repair->func->insts[run->point];
     bool *drop = repair->drop + repair->flags[run->point];
     for (uint32_t i = inst->accumulate ? 0 : inst->ndst; i < inst->ndst + inst->nsrc; i++)
@@ -160,7 +160,7 @@ void repair_reads(Func *func, Arena *arena) {
     for (uint32_t t = 0; t < func->ntensors; t++)
         repair.grids[t] = make_grid(&repair, t);
     drop_by_order(&repair);
-    for (Run run = run_begin(func, arena); run_next(&run);)
+    for (Stepper run = run_begin(func, arena); run_next(&run);)
         if (run_happens(&run)) run_step(&repair, &run);
     for (uint32_t point = 0; point < func->ninsts; point++)
         drop_sources(&repair, point);

@@ -2,8 +2,8 @@
 
 #include "support/checked.h"
 
-Run run_begin(const Func *func, Arena *arena) {
-    Run run = {.func = func};
+Stepper run_begin(const Func *func, Arena *arena) {
+    Stepper run = {.func = func};
     run.indices = NEW_ARRAY(arena, int64_t, func->nloops);
     run.body = NEW_ARRAY(arena, uint32_t, func->nloops);
     run.program = NEW_ARRAY(arena, RunPlace, (size_t)func->ninsts + 2 * (size_t)func->nloops);
@@ -15,7 +15,7 @@ Run run_begin(const Func *func, Arena *arena) {
     return run;
 }
 
-bool run_next(Run *run) {
+bool run_next(Stepper *run) {
     while (run->next < run->length) {
         RunPlace place = run->program[run->next++];
         if (place.event == WALK_INST) {
@@ -31,11 +31,11 @@ bool run_next(Run *run) {
     return false;
 }
 
-bool run_happens(const Run *run) {
+bool run_happens(const Stepper *run) {
     return condition_holds(run->func->insts[run->point].condition, run->indices);
 }
 
-void run_blocks(const Run *run, const Operand *operand, int64_t *first, int64_t *last) {
+void run_blocks(const Stepper *run, const Operand *operand, int64_t *first, int64_t *last) {
     int64_t end = run->func->tensors[operand->tensor].blocks - 1;
     const Blocks *blocks = operand->blocks;
     *first = 0;

@@ -18,19 +18,19 @@ typedef struct {
     RunPlace *program; /* [length] in program order */
     uint32_t *body;    /* [nloops] place behind the opening of each loop */
     uint32_t length, next;
-} Run;
+} Stepper;
 
 /* Requires that all loops together run few enough steps for a test. Lives in `arena`. */
-Run run_begin(const Func *func, Arena *arena);
+Stepper run_begin(const Func *func, Arena *arena);
 
 /* Moves to the next step; false at the end. Conditions are not looked at: see run_happens(). */
-bool run_next(Run *run);
+bool run_next(Stepper *run);
 
 /* True if the condition of this step's instruction holds. */
-bool run_happens(const Run *run);
+bool run_happens(const Stepper *run);
 
 /* The blocks [*first, *last] that an operand touches now; *first > *last where none. */
-void run_blocks(const Run *run, const Operand *operand, int64_t *first, int64_t *last);
+void run_blocks(const Stepper *run, const Operand *operand, int64_t *first, int64_t *last);
 
 /* Steps of the whole run, saturated. */
 int64_t run_steps(const Func *func);

@@ -129,12 +129,12 @@ typedef struct {
     const Tensor *tensor;
     const Region *region; /* NULL: whole blocks */
     int64_t blocks;
-} Extent;
+} CopyExtent;
 
-static Extent extent_of(Checker *checker, const Operand *operand) {
+static CopyExtent extent_of(Checker *checker, const Operand *operand) {
     const Tensor *tensor = &checker->func->tensors[operand->tensor];
-    Extent extent = {tensor, operand_is_whole(checker->func, operand) ? NULL : operand->region,
-                     tensor->blocks};
+    CopyExtent extent = {tensor, operand_is_whole(checker->func, operand) ? NULL : operand->region,
+                         tensor->blocks};
     if (!operand->blocks) return extent;
     if (operand->blocks->kind == BLOCKS_ONE) extent.blocks = 1;
     if (operand->blocks->kind != BLOCKS_RANGE) return extent;
@@ -145,7 +145,7 @@ static Extent extent_of(Checker *checker, const Operand *operand) {
     return extent;
 }
 
-static bool same_shape(Extent a, Extent b) {
+static bool same_shape(CopyExtent a, CopyExtent b) {
     if (dtype_bytes(a.tensor->dtype) != dtype_bytes(b.tensor->dtype)) return false;
     if (a.region || b.region) {
         Region whole_a = {0, a.tensor->partitions, 0, a.tensor->bytes};
@@ -161,7 +161,7 @@ static bool same_shape(Extent a, Extent b) {
     return true;
 }
 
-static Str extent_text(Checker *checker, Extent extent) {
+static Str extent_text(Checker *checker, CopyExtent extent) {
     Str dtype = dtype_name(extent.tensor->dtype), text = STR("");
     if (extent.region)
         return str_format(&checker->scratch, "%lld partitions of %lld bytes of %.*s",
@@ -176,7 +176,7 @@ static Str extent_text(Checker *checker, Extent extent) {
 }
 
 static void check_copy(Checker *checker, const Operand *to, const Operand *from) {
-    Extent target = extent_of(checker, to), source = extent_of(checker, from);
+    CopyExtent target = extent_of(checker, to), source = extent_of(checker, from);
     if (!same_shape(target, source))
         diag_error(checker->diags, from->span, "'copy' from %.*s to %.*s: the shapes differ",
                    STR_ARGS(extent_text(checker, source)), STR_ARGS(extent_text(checker, target)));

@@ -13,22 +13,22 @@ typedef struct {
     uint32_t offset; /* of the text in the source */
     int64_t *dims;
     size_t ndims, capacity;
-} Shape;
+} ShapeReader;
 
-static Span shape_part(const Shape *shape, uint32_t begin, uint32_t end) {
+static Span shape_part(const ShapeReader *shape, uint32_t begin, uint32_t end) {
     return (Span){shape->offset + begin, shape->offset + end};
 }
 
-static bool at_digit(const Shape *shape) {
+static bool at_digit(const ShapeReader *shape) {
     return shape->at < shape->text.length && shape->text.text[shape->at] >= '0' &&
            shape->text.text[shape->at] <= '9';
 }
 
-static bool at_char(const Shape *shape, char c) {
+static bool at_char(const ShapeReader *shape, char c) {
     return shape->at < shape->text.length && shape->text.text[shape->at] == c;
 }
 
-static bool bad_shape(const Shape *shape) {
+static bool bad_shape(const ShapeReader *shape) {
     uint32_t end = shape->at < shape->text.length ? shape->at + 1 : shape->at;
     diag_error(shape->reader->diags, shape_part(shape, shape->at, end),
                "a shape is [BLOCKS*]PARTITIONSxDIM...xDTYPE, numbers decimal, without spaces");
@@ -36,7 +36,7 @@ static bool bad_shape(const Shape *shape) {
 }
 
 /* A number of at least 1. */
-static bool shape_number(Shape *shape, int64_t *value) {
+static bool shape_number(ShapeReader *shape, int64_t *value) {
     if (!at_digit(shape)) return bad_shape(shape);
     uint32_t begin = shape->at;
     bool overflow = false;
@@ -51,7 +51,7 @@ static bool shape_number(Shape *shape, int64_t *value) {
     return !overflow && *value > 0;
 }
 
-static bool shape_dtype(Shape *shape, Dtype *dtype) {
+static bool shape_dtype(ShapeReader *shape, Dtype *dtype) {
     Str name = {shape->text.text + shape->at, shape->text.length - shape->at};
     int found = dtype_from_name(name);
     *dtype = found < 0 ? DT_U8 : (Dtype)found;
@@ -67,7 +67,7 @@ static bool shape_dtype(Shape *shape, Dtype *dtype) {
 }
 
 /* Fills blocks, dims and dtype; false after an error. */
-static bool read_shape(Shape *shape, Tensor *tensor) {
+static bool read_shape(ShapeReader *shape, Tensor *tensor) {
     Arena *scratch = &shape->reader->scratch;
     int64_t number;
     if (!shape_number(shape, &number)) return false;
@@ -158,9 +158,9 @@ static bool read_type(Reader *reader, Str type, Span span) {
         lexical_error(reader, tensor->shape_span, "the shape does not end in '>'");
         return false;
     }
-    Shape shape = {.reader = reader,
-                   .text = {type.text + open, close - open},
-                   .offset = tensor->shape_span.begin};
+    ShapeReader shape = {.reader = reader,
+                         .text = {type.text + open, close - open},
+                         .offset = tensor->shape_span.begin};
     if (!read_shape(&shape, tensor)) return false;
     int64_t *dims = RAW_ARRAY(reader->arena, int64_t, shape.ndims);
     memcpy(dims, shape.dims, shape.ndims * sizeof *dims);
@@ -241,7 +241,7 @@ static void set_offset(Reader *reader, AttributeValue value) {
 }
 
 /* One pair for each block. */
-static void set_places(Reader *reader, Span name_span) {
+static void read_places(Reader *reader, Span name_span) {
     Tensor *tensor = &reader->tensor;
     if ((int64_t)reader->nvalues != tensor->blocks) {
         COMPLAIN(reader, name_span, "'at' has %zu pair%s for %lld block%s", reader->nvalues,
@@ -309,7 +309,7 @@ static void apply(Reader *reader, Attribute attribute, Span name_span) {
         break;
     case AT:
         if (reader->tensor.space == SPACE_SB)
-            set_places(reader, name_span);
+            read_places(reader, name_span);
         else
             set_offset(reader, reader->values[0]);
         break;

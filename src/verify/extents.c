@@ -185,10 +185,10 @@ static void make_list(Extents *map, ExtentPool *pool) {
 typedef struct {
     Extent fresh[3];
     uint32_t count, replaced;
-} Change;
+} Replacement;
 
-static Change plan_change(ExtentCursor at, ExtentPool *pool, Extent extent) {
-    Change change = {.count = 0, .replaced = 0};
+static Replacement plan_change(ExtentCursor at, ExtentPool *pool, Extent extent) {
+    Replacement change = {.count = 0, .replaced = 0};
     Extent right = {0};
     for (const Extent *old; (old = extents_at(at)) && old->low < extent.high; extents_next(&at)) {
         bool left_stays = old->low<extent.low, right_stays = old->high> extent.high;
@@ -216,7 +216,7 @@ void extents_assign(Extents *map, ExtentPool *pool, int64_t low, int64_t high, C
         make_list(map, pool);
     }
     ExtentCursor at = extents_seek(map, low);
-    Change change = plan_change(at, pool, extent);
+    Replacement change = plan_change(at, pool, extent);
     uint32_t done = 0;
     /* Overwrites in place as far as old and new lie in one chunk. */
     if (change.replaced > 0) {

@@ -9,13 +9,13 @@ static void push(Interned *interned, int64_t word) {
     PUSH(interned->arena, interned->key, interned->nkey, interned->key_capacity, word);
 }
 
-static void push_shape(Interned *interned, const Access *access) {
+static void push_shape(Interned *interned, const MachineAccess *access) {
     push(interned, access->count);
     push(interned, access->rect.p1 - access->rect.p0);
     push(interned, access->rect.b1 - access->rect.b0);
 }
 
-static void push_piece(Interned *interned, Piece piece) {
+static void push_piece(Interned *interned, PlanePiece piece) {
     push(interned, piece.rect.p0);
     push(interned, piece.rect.p1);
     push(interned, piece.rect.b0);
@@ -28,7 +28,7 @@ static void push_piece(Interned *interned, Piece piece) {
 
 /* What was read, seen from the corner of the rectangle, as numbers. */
 static Str make_key(Interned *interned, Machine *machine, const Segments *segments,
-                    const Access *source, const Access *target) {
+                    const MachineAccess *source, const MachineAccess *target) {
     interned->nkey = 0;
     push_shape(interned, source);
     push_shape(interned, target);
@@ -45,7 +45,7 @@ static Str make_key(Interned *interned, Machine *machine, const Segments *segmen
 }
 
 uint64_t intern_transfer(Interned *interned, Machine *machine, const Segments *segments,
-                         const Access *source, const Access *target, uint64_t fresh) {
+                         const MachineAccess *source, const MachineAccess *target, uint64_t fresh) {
     Str key = make_key(interned, machine, segments, source, target);
     uint32_t known = strmap_get(&interned->map, key);
     if (known != UINT32_MAX) return interned->values[known];

@@ -20,6 +20,6 @@ void interned_init(Interned *interned, Arena *arena);
  * one of an earlier transfer of the same contents between such shapes, else `fresh`, which is kept.
  * Contents that are cut into pieces in another way count as others. O(pieces). */
 uint64_t intern_transfer(Interned *interned, Machine *machine, const Segments *segments,
-                         const Access *source, const Access *target, uint64_t fresh);
+                         const MachineAccess *source, const MachineAccess *target, uint64_t fresh);
 
 #endif

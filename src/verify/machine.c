@@ -48,13 +48,14 @@ void machine_init(Machine *machine, const Func *func, Storage *storage, bool pla
             machine->block_tensor[machine->stores[i].first_block + (uint64_t)b] = i;
 }
 
-Access machine_all(const Machine *machine, uint32_t tensor) {
+MachineAccess machine_all(const Machine *machine, uint32_t tensor) {
     const Tensor *t = tensor_of(machine, tensor);
-    return (Access){tensor, 0, t->blocks, 0, t->blocks, block_region(t), true};
+    return (MachineAccess){tensor, 0, t->blocks, 0, t->blocks, block_region(t), true};
 }
 
-Access machine_resolve(const Machine *machine, const Operand *operand, const int64_t *indices) {
-    Access access = machine_all(machine, operand->tensor);
+MachineAccess machine_resolve(const Machine *machine, const Operand *operand,
+                              const int64_t *indices) {
+    MachineAccess access = machine_all(machine, operand->tensor);
     const Blocks *blocks = operand->blocks;
     if (blocks && blocks->kind != BLOCKS_ALL) {
         int64_t size = access.count;
@@ -196,7 +197,7 @@ static void area_losses(Machine *machine, uint32_t number, int64_t low, int64_t 
     }
 }
 
-void machine_losses(Machine *machine, const Access *access) {
+void machine_losses(Machine *machine, const MachineAccess *access) {
     machine->nlosses = 0;
     if (access->from == access->to) return;
     const Tensor *tensor = tensor_of(machine, access->tensor);
@@ -212,7 +213,7 @@ void machine_losses(Machine *machine, const Access *access) {
 
 /* Lays `count` pieces (with whole shifts) into `rect` of blocks [low, high). */
 static void overlay(Machine *machine, Extents *map, Region block, int64_t low, int64_t high,
-                    Region rect, const Piece *pieces, uint32_t count) {
+                    Region rect, const PlanePiece *pieces, uint32_t count) {
     Storage *storage = machine->storage;
     for (int64_t at = low, end; at < high; at = end) {
         Contents old = extents_stretch(map, at, high, &end);
@@ -240,7 +241,7 @@ static void push_stretch(Machine *machine, const Extents *map, int64_t low, int6
 }
 
 /* The same where storage was lost: on a copy of the map, with the losses cut out. */
-static void push_without_losses(Machine *machine, const Access *access, Segments *out) {
+static void push_without_losses(Machine *machine, const MachineAccess *access, Segments *out) {
     Storage *storage = machine->storage;
     Extents copy = {0};
     int64_t low = access->low + access->from, high = access->low + access->to;
@@ -259,7 +260,7 @@ static void push_without_losses(Machine *machine, const Access *access, Segments
     extents_clear(&copy, &storage->extents);
 }
 
-void machine_read(Machine *machine, const Access *access, uint64_t step, Segments *out) {
+void machine_read(Machine *machine, const MachineAccess *access, uint64_t step, Segments *out) {
     if (access->from == access->to) return;
     int64_t low = access->low + access->from, high = access->low + access->to;
     const Store *store = &machine->stores[access->tensor];
@@ -283,7 +284,7 @@ void segments_drop(Machine *machine, Segments *segments) {
 
 /* Takes the granules of one block's rectangle. What the block itself had there, if others had taken
  * it meanwhile, is gone. */
-static void take_block(Machine *machine, const Access *access, int64_t block, uint64_t step,
+static void take_block(Machine *machine, const MachineAccess *access, int64_t block, uint64_t step,
                        uint32_t inst, bool *clash) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
     Store *store = &machine->stores[access->tensor];
@@ -310,7 +311,7 @@ static void take_block(Machine *machine, const Access *access, int64_t block, ui
     machine->used[me - 1] = step;
 }
 
-static void take_area(Machine *machine, const Access *access, uint32_t inst) {
+static void take_area(Machine *machine, const MachineAccess *access, uint32_t inst) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
     int64_t low = access->low + access->from, high = access->low + access->to;
     if (!access->whole) {
@@ -326,7 +327,7 @@ static void take_area(Machine *machine, const Access *access, uint32_t inst) {
                    (Contents){(uint64_t)access->tensor + 1, inst});
 }
 
-static bool take(Machine *machine, const Access *access, uint64_t step, uint32_t inst) {
+static bool take(Machine *machine, const MachineAccess *access, uint64_t step, uint32_t inst) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
     bool clash = false;
     if (access->from == access->to) return clash;
@@ -338,7 +339,7 @@ static bool take(Machine *machine, const Access *access, uint64_t step, uint32_t
     return clash;
 }
 
-bool machine_write(Machine *machine, const Access *access, uint64_t value, uint64_t step,
+bool machine_write(Machine *machine, const MachineAccess *access, uint64_t value, uint64_t step,
                    uint32_t inst) {
     bool clash = take(machine, access, step, inst);
     if (access->from == access->to) return clash;
@@ -348,7 +349,7 @@ bool machine_write(Machine *machine, const Access *access, uint64_t value, uint6
         extents_assign(map, &machine->storage->extents, low, high, (Contents){value, access->low});
         return clash;
     }
-    Piece piece = {access->rect, value, access->low, 0, 0};
+    PlanePiece piece = {access->rect, value, access->low, 0, 0};
     overlay(machine, map, block_region(tensor_of(machine, access->tensor)), low, high, access->rect,
             &piece, 1);
     return clash;
@@ -356,14 +357,14 @@ bool machine_write(Machine *machine, const Access *access, uint64_t value, uint6
 
 void segment_pieces(Machine *machine, const Extent *segment, Region rect, Region target,
                     Pieces *out) {
-    Piece plain;
+    PlanePiece plain;
     uint32_t count;
-    const Piece *pieces =
+    const PlanePiece *pieces =
         contents_pieces(&machine->storage->planes, segment->contents, &plain, &count);
     int64_t down = wrap_sub(target.p0, rect.p0), right = wrap_sub(target.b0, rect.b0);
     out->count = 0;
     for (uint32_t i = 0; i < count; i++) {
-        Piece piece = pieces[i];
+        PlanePiece piece = pieces[i];
         if (!regions_meet(piece.rect, rect, &piece.rect)) continue;
         piece.rect = (Region){piece.rect.p0 + down, piece.rect.p1 + down, piece.rect.b0 + right,
                               piece.rect.b1 + right};
@@ -375,7 +376,7 @@ void segment_pieces(Machine *machine, const Extent *segment, Region rect, Region
 }
 
 /* Lays one segment, or nothing where it is NULL, into relative blocks [from, to). */
-static void write_segment(Machine *machine, const Access *access, const Extent *segment,
+static void write_segment(Machine *machine, const MachineAccess *access, const Extent *segment,
                           Region source_rect, bool source_whole, int64_t from, int64_t to) {
     Extents *map = &machine->stores[access->tensor].contents;
     int64_t low = access->low + from, high = access->low + to;
@@ -396,7 +397,7 @@ static void write_segment(Machine *machine, const Access *access, const Extent *
     overlay(machine, map, block, low, high, access->rect, pieces->items, (uint32_t)pieces->count);
 }
 
-bool machine_write_segments(Machine *machine, const Access *access, const Segments *segments,
+bool machine_write_segments(Machine *machine, const MachineAccess *access, const Segments *segments,
                             Region source_rect, uint64_t step, uint32_t inst) {
     bool clash = take(machine, access, step, inst);
     bool source_whole = source_rect.p0 == 0 && source_rect.b0 == 0;
@@ -421,21 +422,21 @@ uint64_t machine_kept(const Machine *machine, uint32_t tensor, int64_t block, Re
     return contents_value(&machine->storage->planes, contents, rect.p0, rect.b0);
 }
 
-static bool blocks_meet(const Machine *machine, const Access *a, int64_t i, const Access *b,
-                        int64_t j) {
+static bool block_ranges_meet(const Machine *machine, const MachineAccess *a, int64_t i,
+                              const MachineAccess *b, int64_t j) {
     Place p = tensor_of(machine, a->tensor)->at[i], q = tensor_of(machine, b->tensor)->at[j];
     Granules g = granules_of(p.byte, a->rect), h = granules_of(q.byte, b->rect);
     return g.low < h.high && h.low < g.high &&
            (quadrants_of(p, a->rect) & quadrants_of(q, b->rect));
 }
 
-bool accesses_meet(const Machine *machine, const Access *a, const Access *b) {
+bool accesses_meet(const Machine *machine, const MachineAccess *a, const MachineAccess *b) {
     if (!shares_buffer(machine, tensor_of(machine, a->tensor)) ||
         !shares_buffer(machine, tensor_of(machine, b->tensor)))
         return false;
     for (int64_t i = a->low + a->from; i < a->low + a->to; i++)
         for (int64_t j = b->low + b->from; j < b->low + b->to; j++)
-            if (!(a->tensor == b->tensor && i == j) && blocks_meet(machine, a, i, b, j))
+            if (!(a->tensor == b->tensor && i == j) && block_ranges_meet(machine, a, i, b, j))
                 return true;
     return false;
 }

@@ -18,7 +18,7 @@ typedef struct {
 } Store;
 
 typedef struct {
-    Piece *items;
+    PlanePiece *items;
     size_t count, capacity;
 } Pieces;
 
@@ -62,12 +62,13 @@ typedef struct {
     int64_t from, to;   /* relative blocks that exist, [from, to), maybe none */
     Region rect;
     bool whole; /* rect is all of a block */
-} Access;
+} MachineAccess;
 
-Access machine_resolve(const Machine *machine, const Operand *operand, const int64_t *indices);
+MachineAccess machine_resolve(const Machine *machine, const Operand *operand,
+                              const int64_t *indices);
 
 /* All of a tensor. */
-Access machine_all(const Machine *machine, uint32_t tensor);
+MachineAccess machine_all(const Machine *machine, uint32_t tensor);
 
 /* What an operand holds: segments of relative blocks in order, those without any value left out. */
 typedef struct {
@@ -76,20 +77,20 @@ typedef struct {
 } Segments;
 
 /* Reads. What has been lost is left out. `step` marks the blocks as used, 0: does not. */
-void machine_read(Machine *machine, const Access *access, uint64_t step, Segments *out);
+void machine_read(Machine *machine, const MachineAccess *access, uint64_t step, Segments *out);
 void segments_drop(Machine *machine, Segments *segments);
 
 /* The losses of an access, in machine->losses. */
-void machine_losses(Machine *machine, const Access *access);
+void machine_losses(Machine *machine, const MachineAccess *access);
 
 /* Writes a fresh value. `inst` is remembered as the one that took the storage. Returns true if it
  * took storage of a block that the same step uses too, perhaps another part of it. */
-bool machine_write(Machine *machine, const Access *access, uint64_t value, uint64_t step,
+bool machine_write(Machine *machine, const MachineAccess *access, uint64_t value, uint64_t step,
                    uint32_t inst);
 
 /* Writes what was read: relative block and place within the rectangle are kept.
  * Otherwise as machine_write(). */
-bool machine_write_segments(Machine *machine, const Access *access, const Segments *segments,
+bool machine_write_segments(Machine *machine, const MachineAccess *access, const Segments *segments,
                             Region source_rect, uint64_t step, uint32_t inst);
 
 /* The pieces of a segment, cut to `rect` and moved to where `target` begins; their `blocks` hold
@@ -101,6 +102,6 @@ void segment_pieces(Machine *machine, const Extent *segment, Region rect, Region
 uint64_t machine_kept(const Machine *machine, uint32_t tensor, int64_t block, Region rect);
 
 /* True if two accesses touch a common granule of the State Buffer. */
-bool accesses_meet(const Machine *machine, const Access *a, const Access *b);
+bool accesses_meet(const Machine *machine, const MachineAccess *a, const MachineAccess *b);
 
 #endif

@@ -112,7 +112,7 @@ static bool match_added(Matcher *m, uint32_t number) {
     }
     const Tensor *was = &m->match->original->tensors[original];
     RoleKind kind = is->space == SPACE_DRAM ? ROLE_HOME : ROLE_COPY;
-    m->match->roles[number] = (Role){kind, original};
+    m->match->roles[number] = (MatchRole){kind, original};
     const char *fault = stand_in_fault(was, is);
     if (!fault) return true;
     diag_error(m->diags, is->span, "%s, `!of` %s, %s", shown_name(m->arena, is),
@@ -123,7 +123,7 @@ static bool match_added(Matcher *m, uint32_t number) {
 static bool match_same(Matcher *m, uint32_t number, uint32_t original) {
     const Tensor *was = &m->match->original->tensors[original];
     const Tensor *is = &m->match->result->tensors[number];
-    m->match->roles[number] = (Role){ROLE_SAME, original};
+    m->match->roles[number] = (MatchRole){ROLE_SAME, original};
     m->match->twin[original] = number;
     const char *fault = was == is ? NULL : same_fault(was, is);
     if (!fault) return true;
@@ -191,7 +191,7 @@ static bool same_region(Region a, Region b) {
 /* What is wrong with an operand, or NULL. Which blocks of a copy are right only the run can tell.
  */
 static const char *operand_fault(const Match *match, const Operand *was, const Operand *is) {
-    Role role = match->roles[is->tensor];
+    MatchRole role = match->roles[is->tensor];
     if (role.original != was->tensor || role.kind == ROLE_HOME) return "is another tensor";
     if (role.kind == ROLE_SAME && !same_blocks(was->blocks, is->blocks))
         return "names other blocks";
@@ -233,7 +233,7 @@ static const char *inserted_fault(const Match *match, const Inst *is) {
     bool load = is->kind == OP_LOAD && meta_find(is->meta, "reload");
     if ((!save && !load) || is->accumulate || is->ndst != 1 || is->nsrc != 1)
         return "is not in the original";
-    Role dst = match->roles[inst_dst(is)->tensor], src = match->roles[inst_src(is)->tensor];
+    MatchRole dst = match->roles[inst_dst(is)->tensor], src = match->roles[inst_src(is)->tensor];
     const Tensor *from = &match->result->tensors[inst_src(is)->tensor];
     if (save) {
         if (dst.kind != ROLE_HOME) return "is inserted and stores to what is no home";
@@ -397,7 +397,7 @@ static bool match_header(Matcher *m) {
 bool match_functions(Match *match, const Func *original, const Func *result, Arena *arena,
                      DiagQueue *diags) {
     *match = (Match){.original = original, .result = result};
-    match->roles = RAW_ARRAY(arena, Role, result->ntensors);
+    match->roles = RAW_ARRAY(arena, MatchRole, result->ntensors);
     match->twin = RAW_ARRAY(arena, uint32_t, original->ntensors);
     memset(match->twin, 0xFF, original->ntensors * sizeof *match->twin);
     match->capacity = (size_t)original->ninsts + result->ninsts / 4 + 8;

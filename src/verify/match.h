@@ -15,7 +15,7 @@ typedef enum {
 typedef struct {
     RoleKind kind;
     uint32_t original; /* the tensor of the original */
-} Role;
+} MatchRole;
 
 /* One event of both functions in step. `original` or `result` is NO_INST where only the other has
  * it: an inserted store or reload, a dropped load. A loop's brackets have STEP_OPEN or STEP_CLOSE
@@ -28,7 +28,7 @@ enum { STEP_NONE = UINT32_MAX, STEP_OPEN = UINT32_MAX - 1, STEP_CLOSE = UINT32_M
 
 typedef struct {
     const Func *original, *result;
-    Role *roles;    /* [result->ntensors] */
+    MatchRole *roles; /* [result->ntensors] */
     uint32_t *twin; /* [original->ntensors] the tensor of that name in the result, or UINT32_MAX */
     Step *steps;
     size_t nsteps, capacity;

@@ -26,7 +26,7 @@ static const char *place_fault(const Checker *c, const Tensor *tensor, Place pla
 }
 
 static const Place *fixed_places(const Checker *c, uint32_t number) {
-    Role role = c->match->roles[number];
+    MatchRole role = c->match->roles[number];
     if (role.kind != ROLE_SAME) return NULL;
     const Tensor *was = &c->match->original->tensors[role.original];
     return was->fixed ? was->at : NULL;

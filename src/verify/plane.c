@@ -43,16 +43,16 @@ static uint32_t size_class(uint32_t capacity) {
     return class;
 }
 
-static Piece *take_pieces(PlanePool *pool, uint32_t count, uint32_t *capacity) {
+static PlanePiece *take_pieces(PlanePool *pool, uint32_t count, uint32_t *capacity) {
     uint32_t class = size_class(count);
     *capacity = UINT32_C(1) << class;
     FreePieces *free = pool->free_pieces[class];
-    if (!free) return RAW_ARRAY(pool->arena, Piece, *capacity);
+    if (!free) return RAW_ARRAY(pool->arena, PlanePiece, *capacity);
     pool->free_pieces[class] = free->next;
-    return (Piece *)(void *)free;
+    return (PlanePiece *)(void *)free;
 }
 
-static void give_pieces(PlanePool *pool, Piece *pieces, uint32_t capacity) {
+static void give_pieces(PlanePool *pool, PlanePiece *pieces, uint32_t capacity) {
     FreePieces *free = (FreePieces *)(void *)pieces;
     uint32_t class = size_class(capacity);
     free->next = pool->free_pieces[class];
@@ -76,15 +76,15 @@ void contents_drop(PlanePool *pool, Contents contents) {
     PUSH(pool->arena, pool->free, pool->nfree, pool->free_capacity, number);
 }
 
-const Piece *contents_pieces(const PlanePool *pool, Contents contents, Piece *plain,
-                             uint32_t *count) {
+const PlanePiece *contents_pieces(const PlanePool *pool, Contents contents, PlanePiece *plain,
+                                  uint32_t *count) {
     if (is_plane(contents)) {
         const Plane *plane = plane_of(pool, contents);
         *count = plane->count;
         return plane->pieces;
     }
     *count = contents.value != NO_VALUE;
-    *plain = (Piece){ANYWHERE, contents.value, 0, 0, 0};
+    *plain = (PlanePiece){ANYWHERE, contents.value, 0, 0, 0};
     return plain;
 }
 
@@ -101,18 +101,18 @@ static Contents make_plane(PlanePool *pool) {
     plane->references = 1;
     plane->count = pool->nscratch;
     plane->pieces = take_pieces(pool, plane->count, &plane->capacity);
-    memcpy(plane->pieces, pool->scratch, plane->count * sizeof(Piece));
+    memcpy(plane->pieces, pool->scratch, plane->count * sizeof(PlanePiece));
     return (Contents){number | PLANE_BIT, 0};
 }
 
-static void push_piece(PlanePool *pool, Piece piece) {
+static void push_piece(PlanePool *pool, PlanePiece piece) {
     PUSH(pool->arena, pool->scratch, pool->nscratch, pool->scratch_capacity, piece);
 }
 
 /* The contents that the pieces in scratch make: plain where they are one unshifted whole. */
 static Contents from_scratch(PlanePool *pool, Region block) {
     if (pool->nscratch == 0) return (Contents){NO_VALUE, 0};
-    Piece first = pool->scratch[0];
+    PlanePiece first = pool->scratch[0];
     if (pool->nscratch == 1 && region_covers(first.rect, block) && first.partitions == 0 &&
         first.bytes == 0)
         return (Contents){first.value, first.blocks};
@@ -120,13 +120,13 @@ static Contents from_scratch(PlanePool *pool, Region block) {
 }
 
 Contents contents_overlay(PlanePool *pool, Contents old, Region block, Region rect,
-                          const Piece *fresh, uint32_t count) {
-    Piece plain;
+                          const PlanePiece *fresh, uint32_t count) {
+    PlanePiece plain;
     uint32_t had;
-    const Piece *pieces = contents_pieces(pool, old, &plain, &had);
+    const PlanePiece *pieces = contents_pieces(pool, old, &plain, &had);
     pool->nscratch = 0;
     for (uint32_t i = 0; i < had; i++) {
-        Piece piece = pieces[i];
+        PlanePiece piece = pieces[i];
         piece.blocks += old.shift;
         Region whole, rest[4];
         if (!regions_meet(piece.rect, block, &whole)) continue;
@@ -143,7 +143,8 @@ Contents contents_overlay(PlanePool *pool, Contents old, Region block, Region re
     return result;
 }
 
-static bool same_source(const Piece *a, int64_t a_shift, const Piece *b, int64_t b_shift) {
+static bool same_source(const PlanePiece *a, int64_t a_shift, const PlanePiece *b,
+                        int64_t b_shift) {
     return a->value == b->value && a->blocks + a_shift == b->blocks + b_shift &&
            a->partitions == b->partitions && a->bytes == b->bytes;
 }
@@ -152,7 +153,7 @@ static bool same_source(const Piece *a, int64_t a_shift, const Piece *b, int64_t
 static void remove_covered(PlanePool *pool, Region rect) {
     uint32_t before = pool->nscratch, kept = 0;
     for (uint32_t i = 0; i < before; i++) {
-        Piece piece = pool->scratch[i];
+        PlanePiece piece = pool->scratch[i];
         Region rest[4];
         uint32_t parts = region_subtract(piece.rect, rect, rest);
         for (uint32_t j = 0; j < parts; j++) {
@@ -165,14 +166,14 @@ static void remove_covered(PlanePool *pool, Region rect) {
     }
     /* What was pushed behind the old ones closes up to those that were kept. */
     memmove(pool->scratch + kept, pool->scratch + before,
-            (pool->nscratch - before) * sizeof(Piece));
+            (pool->nscratch - before) * sizeof(PlanePiece));
     pool->nscratch = kept + (pool->nscratch - before);
 }
 
 uint64_t contents_value(const PlanePool *pool, Contents contents, int64_t partition, int64_t byte) {
-    Piece plain;
+    PlanePiece plain;
     uint32_t count;
-    const Piece *pieces = contents_pieces(pool, contents, &plain, &count);
+    const PlanePiece *pieces = contents_pieces(pool, contents, &plain, &count);
     Region point = {partition, partition + 1, byte, byte + 1}, common;
     for (uint32_t i = 0; i < count; i++)
         if (regions_meet(pieces[i].rect, point, &common)) return pieces[i].value;
@@ -183,10 +184,10 @@ bool contents_agree(PlanePool *pool, Contents wanted, Contents actual, Region re
                     Difference *difference) {
     if (wanted.value == NO_VALUE) return true;
     if (wanted.value == actual.value && wanted.shift == actual.shift) return true;
-    Piece plain_wanted, plain_actual;
+    PlanePiece plain_wanted, plain_actual;
     uint32_t nwanted, nactual;
-    const Piece *want = contents_pieces(pool, wanted, &plain_wanted, &nwanted);
-    const Piece *have = contents_pieces(pool, actual, &plain_actual, &nactual);
+    const PlanePiece *want = contents_pieces(pool, wanted, &plain_wanted, &nwanted);
+    const PlanePiece *have = contents_pieces(pool, actual, &plain_actual, &nactual);
     for (uint32_t i = 0; i < nwanted; i++) {
         Region rest;
         if (!regions_meet(want[i].rect, rect, &rest)) continue;
@@ -195,7 +196,7 @@ bool contents_agree(PlanePool *pool, Contents wanted, Contents actual, Region re
             region_covers(have[i].rect, rest))
             continue;
         pool->nscratch = 0;
-        push_piece(pool, (Piece){rest, 0, 0, 0, 0});
+        push_piece(pool, (PlanePiece){rest, 0, 0, 0, 0});
         for (uint32_t j = 0; j < nactual && pool->nscratch > 0; j++)
             if (same_source(&want[i], wanted.shift, &have[j], actual.shift))
                 remove_covered(pool, have[j].rect);

@@ -25,12 +25,12 @@ typedef struct {
     Region rect;
     uint64_t value;
     int64_t blocks, partitions, bytes;
-} Piece;
+} PlanePiece;
 
 typedef struct {
     uint32_t references; /* 0: free */
     uint32_t count, capacity;
-    Piece *pieces; /* disjoint; in the pool's arena */
+    PlanePiece *pieces; /* disjoint; in the pool's arena */
 } Plane;
 
 enum { PIECE_SIZES = 40 };
@@ -44,7 +44,7 @@ typedef struct {
     uint32_t nfree;
     size_t free_capacity;
     struct FreePieces *free_pieces[PIECE_SIZES]; /* by capacity: 1, 2, 4, ... */
-    Piece *scratch;                              /* of one operation */
+    PlanePiece *scratch;                         /* of one operation */
     uint32_t nscratch;
     size_t scratch_capacity;
 } PlanePool;
@@ -61,14 +61,14 @@ void contents_drop(PlanePool *pool, Contents contents);
 
 /* The pieces, for reading; those of a plain value are one that reaches everywhere, in *plain. Their
  * `blocks` do not include the shift. */
-const Piece *contents_pieces(const PlanePool *pool, Contents contents, Piece *plain,
-                             uint32_t *count);
+const PlanePiece *contents_pieces(const PlanePool *pool, Contents contents, PlanePiece *plain,
+                                  uint32_t *count);
 
 /* `old` without what lay in `rect`, with `count` fresh pieces (inside `rect`, their `blocks` the
  * whole shift). `block` is all of the block. Takes over the reference to `old`, returns a new one.
  * O(pieces). */
 Contents contents_overlay(PlanePool *pool, Contents old, Region block, Region rect,
-                          const Piece *fresh, uint32_t count);
+                          const PlanePiece *fresh, uint32_t count);
 
 /* False where they have no element in common. */
 bool regions_meet(Region a, Region b, Region *common);
@@ -82,9 +82,9 @@ uint64_t contents_value(const PlanePool *pool, Contents contents, int64_t partit
 
 /* Where two contents differ. */
 typedef struct {
-    Region rect;    /* the first rectangle that is wrong */
-    Piece expected; /* what should lie there */
-    uint64_t found; /* the value at its first corner, NO_VALUE if none */
+    Region rect;         /* the first rectangle that is wrong */
+    PlanePiece expected; /* what should lie there */
+    uint64_t found;      /* the value at its first corner, NO_VALUE if none */
 } Difference;
 
 /* True if `actual` has in `rect` whatever `wanted` has there; what `wanted` lacks may be anything.

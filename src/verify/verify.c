@@ -17,8 +17,8 @@ enum { STEP_LIMIT = 10 * 1000 * 1000, MOST_FAULTS = 20, TEXT_SIZE = 256 };
 typedef struct {
     const Inst *inst; /* NULL: this side has none in this step */
     uint32_t number;
-    Access *accesses;   /* [ndst + nsrc] */
-    Segments *segments; /* [nsrc], and one more for a destination that is read */
+    MachineAccess *accesses; /* [ndst + nsrc] */
+    Segments *segments;      /* [nsrc], and one more for a destination that is read */
     size_t capacity;
 } Running;
 
@@ -52,23 +52,23 @@ typedef struct {
     uint32_t ntold;
     bool *placeless; /* [result->ntensors] told to have no place */
     bool placed;     /* the result's tensors have places */
-} Run;
+} Verification;
 
 /* --- Values --- */
 
-static uint64_t new_value(Run *run, uint32_t inst, uint32_t tensor) {
+static uint64_t new_value(Verification *run, uint32_t inst, uint32_t tensor) {
     PUSH(run->arena, run->origins, run->norigins, run->origins_capacity, ((Origin){inst, tensor}));
     return run->norigins - 1;
 }
 
 /* --- Faults --- */
 
-static bool enough(const Run *run) {
+static bool enough(const Verification *run) {
     return run->ntold >= MOST_FAULTS;
 }
 
 /* False if this operand was told already, or too many were. */
-static bool first_time(Run *run, uint32_t inst, uint32_t operand) {
+static bool first_time(Verification *run, uint32_t inst, uint32_t operand) {
     if (enough(run)) return false;
     for (uint32_t i = 0; i < run->ntold; i++)
         if (run->told[i].inst == inst && run->told[i].operand == operand) return false;
@@ -78,7 +78,7 @@ static bool first_time(Run *run, uint32_t inst, uint32_t operand) {
 }
 
 /* ` (i = 2, j = 0)`, or nothing outside loops. Deep nests show the inner loops. */
-static const char *where_text(Run *run) {
+static const char *where_text(Verification *run) {
     enum { MOST_SHOWN = 4 };
     const char *text = "";
     const Func *func = run->match.original;
@@ -90,7 +90,7 @@ static const char *where_text(Run *run) {
     return shown ? str_format(run->arena, " (%s)", text).text : "";
 }
 
-static const char *part_text(Run *run, const Tensor *tensor, int64_t block, Region rect) {
+static const char *part_text(Verification *run, const Tensor *tensor, int64_t block, Region rect) {
     const char *text =
         tensor->blocks == 1 ? "" : str_format(run->arena, "block %lld, ", (long long)block).text;
     return str_format(run->arena, "%sbytes %lld-%lld in partitions %lld-%lld", text,
@@ -99,13 +99,13 @@ static const char *part_text(Run *run, const Tensor *tensor, int64_t block, Regi
         .text;
 }
 
-static void note_taker(Run *run, Loss loss) {
+static void note_taker(Verification *run, Loss loss) {
     if (loss.writer != NO_INST)
         diag_note(run->diags, run->match.result->insts[loss.writer].span, true, "overwritten here");
 }
 
 /* What lies there instead of the value wanted. */
-static const char *found_text(Run *run, uint64_t found, Piece expected) {
+static const char *found_text(Verification *run, uint64_t found, PlanePiece expected) {
     const Func *original = run->match.original;
     if (found == NO_VALUE) return "hold no value";
     Origin origin = run->origins[found];
@@ -123,7 +123,7 @@ static const char *found_text(Run *run, uint64_t found, Piece expected) {
         .text;
 }
 
-static void note_origin(Run *run, uint64_t value, const char *text) {
+static void note_origin(Verification *run, uint64_t value, const char *text) {
     if (value == NO_VALUE || run->origins[value].inst >= ADDED) return;
     uint32_t twin = run->twin_inst[run->origins[value].inst];
     if (twin != NO_INST)
@@ -131,10 +131,10 @@ static void note_origin(Run *run, uint64_t value, const char *text) {
 }
 
 /* Tells that `subject` does not have what it should in a block of a result's tensor. */
-static void tell_difference(Run *run, Span span, const char *subject, uint32_t number,
+static void tell_difference(Verification *run, Span span, const char *subject, uint32_t number,
                             int64_t block, Difference difference) {
     const Tensor *tensor = &run->match.result->tensors[number];
-    Access access = machine_all(&run->result, number);
+    MachineAccess access = machine_all(&run->result, number);
     access.low = block;
     access.count = access.to = 1;
     access.rect = difference.rect;
@@ -159,8 +159,8 @@ static void tell_difference(Run *run, Span span, const char *subject, uint32_t n
 /* --- Comparing --- */
 
 /* Finds the first difference of two reads. Returns false, and which relative block it is in. */
-static bool segments_agree(Run *run, const Segments *wanted, const Segments *actual, Region rect,
-                           Difference *difference, int64_t *block) {
+static bool segments_agree(Verification *run, const Segments *wanted, const Segments *actual,
+                           Region rect, Difference *difference, int64_t *block) {
     size_t j = 0;
     for (size_t i = 0; i < wanted->count; i++) {
         const Extent *want = &wanted->items[i];
@@ -184,8 +184,8 @@ static bool segments_agree(Run *run, const Segments *wanted, const Segments *act
 }
 
 /* Compares what both sides read as operand `i`, in segments[s]. */
-static bool compare_operand(Run *run, uint32_t i, uint32_t s) {
-    const Access *was = &run->was.accesses[i], *is = &run->is.accesses[i];
+static bool compare_operand(Verification *run, uint32_t i, uint32_t s) {
+    const MachineAccess *was = &run->was.accesses[i], *is = &run->is.accesses[i];
     Difference difference;
     int64_t block;
     if (segments_agree(run, &run->was.segments[s], &run->is.segments[s], was->rect, &difference,
@@ -201,16 +201,16 @@ static bool compare_operand(Run *run, uint32_t i, uint32_t s) {
 
 /* --- One instruction --- */
 
-static void reserve(Run *run, Running *side, size_t operands) {
+static void reserve(Verification *run, Running *side, size_t operands) {
     if (operands <= side->capacity) return;
     size_t wanted = operands * 2 > 8 ? operands * 2 : 8;
-    side->accesses = NEW_ARRAY(run->arena, Access, wanted);
+    side->accesses = NEW_ARRAY(run->arena, MachineAccess, wanted);
     side->segments =
         arena_grow(run->arena, side->segments, side->capacity, wanted, sizeof(Segments));
     side->capacity = wanted;
 }
 
-static void start_inst(Run *run, Running *side, const Machine *machine, const Func *func,
+static void start_inst(Verification *run, Running *side, const Machine *machine, const Func *func,
                        uint32_t number) {
     side->inst = NULL;
     if (number == STEP_NONE) return;
@@ -228,12 +228,12 @@ static bool is_transfer(const Inst *inst) {
 }
 
 /* A copy whose two ends are one storage: it does nothing there. */
-static bool is_elided(const Run *run, const Inst *inst) {
+static bool is_elided(const Verification *run, const Inst *inst) {
     return run->placed && inst->kind == OP_COPY && is_transfer(inst) &&
            meta_find(inst->meta, "elided") != NULL;
 }
 
-static bool same_place(const Run *run, const Access *a, const Access *b) {
+static bool same_place(const Verification *run, const MachineAccess *a, const MachineAccess *b) {
     const Tensor *t = &run->match.result->tensors[a->tensor];
     const Tensor *u = &run->match.result->tensors[b->tensor];
     if (a->from != b->from || a->to != b->to || a->rect.p0 != b->rect.p0 ||
@@ -262,12 +262,12 @@ static void drop_segments(Machine *machine, Running *side) {
 }
 
 /* True if source and destination have the same number of blocks and one size of rectangle. */
-static bool same_extent(const Access *a, const Access *b) {
+static bool same_extent(const MachineAccess *a, const MachineAccess *b) {
     return a->count == b->count && a->rect.p1 - a->rect.p0 == b->rect.p1 - b->rect.p0 &&
            a->rect.b1 - a->rect.b0 == b->rect.b1 - b->rect.b0;
 }
 
-static void tell_clash(Run *run, uint32_t dst, uint32_t other) {
+static void tell_clash(Verification *run, uint32_t dst, uint32_t other) {
     const Inst *inst = run->is.inst;
     const Tensor *tensors = run->match.result->tensors;
     Span span = operand_span(inst, &inst->operands[dst]);
@@ -284,7 +284,7 @@ static void tell_clash(Run *run, uint32_t dst, uint32_t other) {
 
 /* The write took storage of something that this instruction uses too: tells so if it is the very
  * part that is used. */
-static void check_clash(Run *run, uint32_t dst, bool clash) {
+static void check_clash(Verification *run, uint32_t dst, bool clash) {
     const Running *is = &run->is;
     if (!clash) return;
     uint32_t count = is->inst->ndst + (is_elided(run, is->inst) ? 0 : is->inst->nsrc);
@@ -297,8 +297,8 @@ static void check_clash(Run *run, uint32_t dst, bool clash) {
 }
 
 /* What a transfer that changes the shape makes of what it read. */
-static uint64_t reshaped_value(Run *run, Machine *machine, const Running *side, uint32_t inst,
-                               uint32_t tensor) {
+static uint64_t reshaped_value(Verification *run, Machine *machine, const Running *side,
+                               uint32_t inst, uint32_t tensor) {
     uint64_t fresh = run->norigins;
     uint64_t value = intern_transfer(&run->interned, machine, &side->segments[0],
                                      &side->accesses[1], &side->accesses[0], fresh);
@@ -306,14 +306,15 @@ static uint64_t reshaped_value(Run *run, Machine *machine, const Running *side, 
     return value;
 }
 
-static void transfer(Run *run, Machine *machine, const Running *side, const Running *source) {
+static void transfer(Verification *run, Machine *machine, const Running *side,
+                     const Running *source) {
     bool clash = machine_write_segments(machine, &side->accesses[0], &source->segments[0],
                                         source->accesses[1].rect, run->step, side->number);
     if (machine == &run->result) check_clash(run, 0, clash);
 }
 
 /* An instruction that only one side has. */
-static void run_alone(Run *run, Machine *machine, Running *side, uint32_t original_inst) {
+static void run_alone(Verification *run, Machine *machine, Running *side, uint32_t original_inst) {
     read_sources(machine, side, run->step, false);
     if (same_extent(&side->accesses[0], &side->accesses[1])) {
         transfer(run, machine, side, side);
@@ -326,10 +327,10 @@ static void run_alone(Run *run, Machine *machine, Running *side, uint32_t origin
 }
 
 /* Tells where the result uses something that lies nowhere. */
-static void check_has_places(Run *run) {
+static void check_has_places(Verification *run) {
     const Inst *inst = run->is.inst;
     for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++) {
-        const Access *access = &run->is.accesses[i];
+        const MachineAccess *access = &run->is.accesses[i];
         const Tensor *tensor = &run->match.result->tensors[access->tensor];
         bool home = run->match.roles[access->tensor].kind == ROLE_HOME;
         if (access->from == access->to ||
@@ -344,7 +345,7 @@ static void check_has_places(Run *run) {
 }
 
 /* True if both name as many blocks, destinations and sources alike. */
-static bool check_counts(Run *run) {
+static bool check_counts(Verification *run) {
     const Inst *inst = run->is.inst;
     for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++) {
         int64_t was = run->was.accesses[i].count, is = run->is.accesses[i].count;
@@ -361,7 +362,7 @@ static bool check_counts(Run *run) {
     return true;
 }
 
-static bool compare_operands(Run *run) {
+static bool compare_operands(Verification *run) {
     const Inst *inst = run->is.inst;
     bool same = true;
     for (uint32_t i = 0; i < inst->nsrc; i++)
@@ -370,7 +371,7 @@ static bool compare_operands(Run *run) {
     return same;
 }
 
-static void check_elided_copy(Run *run, bool elided) {
+static void check_elided_copy(Verification *run, bool elided) {
     if (!elided || same_place(run, &run->is.accesses[0], &run->is.accesses[1])) return;
     if (first_time(run, run->is.number, 0))
         diag_error(run->diags, run->is.inst->span,
@@ -378,7 +379,7 @@ static void check_elided_copy(Run *run, bool elided) {
 }
 
 /* The same new value on both sides, for each destination. */
-static void make_values(Run *run) {
+static void make_values(Verification *run) {
     const Inst *inst = run->was.inst;
     for (uint32_t i = 0; i < inst->ndst; i++) {
         uint64_t value = is_transfer(inst)
@@ -392,7 +393,7 @@ static void make_values(Run *run) {
     }
 }
 
-static void run_pair(Run *run) {
+static void run_pair(Verification *run) {
     bool elided = is_elided(run, run->is.inst);
     read_sources(&run->original, &run->was, run->step, false);
     read_sources(&run->result, &run->is, run->step, elided);
@@ -407,7 +408,7 @@ static void run_pair(Run *run) {
     transfer(run, &run->result, &run->is, same ? &run->is : &run->was);
 }
 
-static void run_step(Run *run, Step step) {
+static void run_step(Verification *run, Step step) {
     run->step++;
     start_inst(run, &run->was, &run->original, run->match.original, step.original);
     start_inst(run, &run->is, &run->result, run->match.result, step.result);
@@ -425,7 +426,7 @@ static void run_step(Run *run, Step step) {
 /* --- The run --- */
 
 /* Sets the loop's index for its iteration; false behind the last. */
-static bool set_index(Run *run, uint32_t loop) {
+static bool set_index(Verification *run, uint32_t loop) {
     const Loop *l = &run->match.original->loops[loop];
     const Course *course = &run->courses[loop];
     size_t trip = run->trip[loop];
@@ -440,14 +441,14 @@ static bool set_index(Run *run, uint32_t loop) {
 }
 
 /* The step behind the loop's closing bracket. */
-static size_t *closings(const Run *run) {
+static size_t *closings(const Verification *run) {
     size_t *closing = NEW_ARRAY(run->arena, size_t, run->match.original->nloops);
     for (size_t i = 0; i < run->match.nsteps; i++)
         if (run->match.steps[i].original == STEP_CLOSE) closing[run->match.steps[i].result] = i + 1;
     return closing;
 }
 
-static void run_all(Run *run) {
+static void run_all(Verification *run) {
     const Func *func = run->match.original;
     size_t *closing = closings(run);
     size_t *opening = NEW_ARRAY(run->arena, size_t, func->nloops);
@@ -475,25 +476,25 @@ static void run_all(Run *run) {
 }
 
 /* Inputs have one value each, the same on both sides. */
-static void enter(Run *run) {
+static void enter(Verification *run) {
     const Func *original = run->match.original;
     for (uint32_t i = 0; i < original->ntensors; i++) {
         if (!original->tensors[i].input) continue;
         uint64_t value = new_value(run, NO_INST, i);
-        Access was = machine_all(&run->original, i);
-        Access is = machine_all(&run->result, run->match.twin[i]);
+        MachineAccess was = machine_all(&run->original, i);
+        MachineAccess is = machine_all(&run->result, run->match.twin[i]);
         machine_write(&run->original, &was, value, 0, NO_INST);
         machine_write(&run->result, &is, value, 0, NO_INST);
     }
 }
 
-static void compare_outputs(Run *run) {
+static void compare_outputs(Verification *run) {
     const Func *original = run->match.original;
     run->loop = NO_LOOP;
     for (uint32_t i = 0; i < original->ntensors && !enough(run); i++) {
         if (!original->tensors[i].output) continue;
-        Access was = machine_all(&run->original, i);
-        Access is = machine_all(&run->result, run->match.twin[i]);
+        MachineAccess was = machine_all(&run->original, i);
+        MachineAccess is = machine_all(&run->result, run->match.twin[i]);
         machine_read(&run->original, &was, 0, &run->was.segments[0]);
         machine_read(&run->result, &is, 0, &run->is.segments[0]);
         Difference difference;
@@ -508,7 +509,7 @@ static void compare_outputs(Run *run) {
     }
 }
 
-static void find_twins(Run *run) {
+static void find_twins(Verification *run) {
     run->twin_inst = RAW_ARRAY(run->arena, uint32_t, run->match.original->ninsts);
     memset(run->twin_inst, 0xFF, run->match.original->ninsts * sizeof(uint32_t));
     for (size_t i = 0; i < run->match.nsteps; i++) {
@@ -517,7 +518,7 @@ static void find_twins(Run *run) {
     }
 }
 
-static void execute(Run *run, VerifyOptions options) {
+static void execute(Verification *run, VerifyOptions options) {
     uint32_t nloops = run->match.original->nloops;
     uint64_t limit = options.step_limit ? options.step_limit : STEP_LIMIT;
     run->courses = choose_courses(&run->match, limit, run->arena);
@@ -543,7 +544,7 @@ static void execute(Run *run, VerifyOptions options) {
 
 /* Reads of what no instruction writes: the run lets both sides read nothing, so that this is all
  * that tells of a home whose store is missing where there is no original to compare with. */
-static void check_written(Run *run) {
+static void check_written(Verification *run) {
     const Func *func = run->match.result;
     bool *written = NEW_ARRAY(run->arena, bool, func->ntensors);
     for (uint32_t i = 0; i < func->ntensors; i++)
@@ -565,7 +566,7 @@ bool verify(const Func *original, const Func *result, const Target *target, Veri
             DiagQueue *diags) {
     Arena arena;
     arena_init(&arena);
-    Run run = {.arena = &arena, .diags = diags};
+    Verification run = {.arena = &arena, .diags = diags};
     uint32_t before = diags->errors;
     bool ok = match_functions(&run.match, original, result, &arena, diags);
     ok = ok && check_places(&run.match, target, options.placed, &arena, diags);

@@ -837,7 +837,7 @@ static void long_loops(void **state) {
 }
 
 /* A nest deeper than any run can be: two iterations of each of sixty loops. */
-static void deep_nest(void **state) {
+static void loops_in_loops(void **state) {
     (void)state;
     enum { DEEP = 60 };
     char text[8192];
@@ -900,7 +900,7 @@ int main(void) {
         cmocka_unit_test(by_itself),
         cmocka_unit_test(unplaced),
         cmocka_unit_test(long_loops),
-        cmocka_unit_test(deep_nest),
+        cmocka_unit_test(loops_in_loops),
         cmocka_unit_test(many_blocks),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
