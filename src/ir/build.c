@@ -63,12 +63,3 @@ Func *build_finish(Builder *builder) {
     *func = builder->func;
     return func;
 }
-
-void build_rewrite(Builder *builder, Arena *arena, const Func *func) {
-    build_begin(builder, arena, func->name, func->meta, func->span);
-    if (func->ntensors == 0) return;
-    builder->tensor_capacity = func->ntensors;
-    builder->func.ntensors = func->ntensors;
-    builder->func.tensors = RAW_ARRAY(arena, Tensor, func->ntensors);
-    memcpy(builder->func.tensors, func->tensors, func->ntensors * sizeof(Tensor));
-}

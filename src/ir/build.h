@@ -28,8 +28,4 @@ void build_end_loop(Builder *builder);
 /* The function; every loop must be closed. */
 Func *build_finish(Builder *builder);
 
-/* A builder that holds the loops' and tensors' start of a rewrite: all of func's tensors are
- * copied, its statements are not. Rewrites that re-open func's loops in order keep their ids. */
-void build_rewrite(Builder *builder, Arena *arena, const Func *func);
-
 #endif

@@ -53,7 +53,7 @@ static void write_colour(Writer *out, int colour, const char *fill, const char *
                  edge);
 }
 
-void write_style(Writer *out) {
+static void write_style(Writer *out) {
     write_text(out, "<style>\n");
     write_text(out, STYLE);
     for (int i = 0; i < COLOURS; i++)
@@ -116,7 +116,7 @@ static void draw_spills(const Chart *chart, Writer *out) {
     svg_close_text(out);
 }
 
-void draw_heading(const Chart *chart, Writer *out) {
+static void draw_heading(const Chart *chart, Writer *out) {
     svg_open_text(out, "head", 18 * PX, 24 * PX, ANCHOR_START);
     write_char(out, '@');
     svg_clip(out, chart->func->name, (uint32_t)(chart->page / (12 * PX)));

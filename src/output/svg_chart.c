@@ -20,7 +20,7 @@ uint32_t fitting_columns(int64_t length) {
     return length <= 0 ? 0 : (uint32_t)(length / COLUMN);
 }
 
-int64_t column_length(uint32_t columns) {
+static int64_t column_length(uint32_t columns) {
     return (int64_t)columns * COLUMN;
 }
 

@@ -77,7 +77,6 @@ void chart_gaps(Chart *chart);
 /* Rows of the legend; draws it where `out` is not NULL. */
 uint32_t draw_legend(const Chart *chart, Writer *out);
 
-void draw_heading(const Chart *chart, Writer *out);
 void draw_pressure(const Chart *chart, Writer *out);
 void draw_lanes(const Chart *chart, Writer *out);  /* frames and ticks */
 void draw_limits(const Chart *chart, Writer *out); /* capacity and high water, above the tensors */
@@ -89,11 +88,9 @@ void draw_loops(const Chart *chart, Writer *out);
 
 /* The classes of fills, c0 to c11. */
 enum { COLOURS = 12 };
-void write_style(Writer *out);
 
-/* Columns of the fixed-width font that fit in a length, and the length of columns. */
+/* Columns of the fixed-width font that fit in a length. */
 uint32_t fitting_columns(int64_t length);
-int64_t column_length(uint32_t columns);
 
 /* True if an instruction was inserted by spilling: a store to DRAM, or a load back. */
 bool is_spill(const Inst *inst);

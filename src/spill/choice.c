@@ -16,7 +16,8 @@ bool choice_fits(Choice *choice, uint32_t item, uint8_t band) {
     return true;
 }
 
-int64_t choice_fullest(Choice *choice, uint32_t owner, uint8_t band) {
+/* The most of used less capacity over the points of the owner's items, in a band. */
+static int64_t fullest_in(Choice *choice, uint32_t owner, uint8_t band) {
     uint32_t first = choice->items[choice->owner_items[owner]].spans;
     uint32_t end = choice->items[choice->owner_items[owner + 1]].spans;
     int64_t fullest = INT64_MIN;
@@ -100,7 +101,7 @@ void choice_roomiest(Choice *choice, uint32_t owner) {
     Bands bands = choice->choices[owner];
     int64_t least = INT64_MAX;
     for (int b = 0; b < bands.count; b++) {
-        int64_t fullest = choice_fullest(choice, owner, bands.masks[b]);
+        int64_t fullest = fullest_in(choice, owner, bands.masks[b]);
         if (fullest >= least) continue;
         least = fullest;
         choice->band[owner] = bands.masks[b];

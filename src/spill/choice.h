@@ -62,9 +62,6 @@ static inline void spend(Choice *choice, uint64_t steps) {
 /* True if the item can be kept with all that is kept now, in a band of the given lanes. */
 bool choice_fits(Choice *choice, uint32_t item, uint8_t band);
 
-/* The most of used less capacity over the points of the owner's items, in a band. */
-int64_t choice_fullest(Choice *choice, uint32_t owner, uint8_t band);
-
 /* Keeps just the items of `kept`, owners in their bands of `band`. */
 void choice_restore(Choice *choice, const uint8_t *kept, const uint8_t *band);
 

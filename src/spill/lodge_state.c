@@ -167,13 +167,13 @@ static void set_kept(Lodge *lodge, uint32_t gap, bool kept) {
     }
 }
 
-void change_kept(Lodge *lodge, uint32_t gap, bool kept) {
+static void change_kept(Lodge *lodge, uint32_t gap, bool kept) {
     if (lodge->kept[gap] == kept) return;
     note(lodge, gap);
     set_kept(lodge, gap, kept);
 }
 
-void change_rect(Lodge *lodge, uint32_t item, Rect rect) {
+static void change_rect(Lodge *lodge, uint32_t item, Rect rect) {
     note(lodge, item);
     lodge->rects[item] = rect;
 }

@@ -132,9 +132,6 @@ double full_gain(const Lodge *lodge, uint32_t gap);
 
 /* ---- changes, which can be taken back ---- */
 
-void change_kept(Lodge *lodge, uint32_t gap, bool kept);
-void change_rect(Lodge *lodge, uint32_t item, Rect rect);
-
 /* Takes back the changes since nundo was `to`. */
 void take_back(Lodge *lodge, size_t to);
 

@@ -45,7 +45,7 @@ typedef struct {
     const uint32_t *groups; /* of a single access: group of each operand, NULL where all are one */
     uint32_t group;         /* the group that this copy serves */
     Window window;
-    uint32_t copy, home; /* new tensor ids; home UINT32_MAX until it is needed */
+    uint32_t copy; /* the new tensor */
 } Segment;
 
 /* True if the segment's copy stands for operand o of an access. */
@@ -151,7 +151,7 @@ static Tensor added_tensor(const Tensor *original, Space space, int64_t blocks) 
     return tensor;
 }
 
-static uint32_t home_of(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
+static uint32_t home_of(Rewriter *rewriter, const Segment *segment, uint32_t *homes) {
     uint32_t t = segment->tensor;
     if (homes[t] == UINT32_MAX) {
         const Tensor *original = &rewriter->from->tensors[t];

@@ -112,13 +112,6 @@ bool observed_live(const Observed *observed, uint32_t tensor, int64_t block, uin
     return bits[point / 64] >> point % 64 & 1;
 }
 
-bool observed_any(const Observed *observed, uint32_t tensor, uint32_t point) {
-    uint32_t blocks = observed->rows[tensor + 1] - observed->rows[tensor];
-    for (uint32_t block = 0; block < blocks; block++)
-        if (observed_live(observed, tensor, block, point)) return true;
-    return false;
-}
-
 static int64_t block_area(const Tensor *tensor) {
     int64_t quadrants = tensor->partitions <= 32 ? 1 : tensor->partitions <= 64 ? 2 : QUADRANTS;
     return ceil_div(tensor->bytes, GRANULE) * quadrants;

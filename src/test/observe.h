@@ -22,9 +22,6 @@ Observed observe(const Func *func, Arena *arena);
 
 bool observed_live(const Observed *observed, uint32_t tensor, int64_t block, uint32_t point);
 
-/* True if any block of the tensor is live there. */
-bool observed_any(const Observed *observed, uint32_t tensor, uint32_t point);
-
 /* The largest sum, over one point, of what is live there: granules of each block times the
  * quadrants that it takes. */
 int64_t observed_peak(const Observed *observed);

@@ -37,7 +37,7 @@ static void write_setting(Writer *out, const char *key, int64_t value) {
     write_char(out, '\n');
 }
 
-void print_target(const Target *target, Writer *out) {
+static void print_target(const Target *target, Writer *out) {
     write_text(out, "target ");
     write_str(out, target->name);
     if (!target_is_builtin(target)) {
@@ -77,7 +77,7 @@ static void write_term(Writer *out, const Func *func, Term term) {
     write_str(out, func->loops[term.loop].name);
 }
 
-void print_affine(const Func *func, Affine affine, Writer *out) {
+static void print_affine(const Func *func, Affine affine, Writer *out) {
     for (uint32_t i = 0; i < affine.count; i++) {
         bool negative = affine.terms[i].coefficient < 0;
         if (i > 0)

@@ -7,12 +7,10 @@
 
 /* The target in force, then the functions, canonically spaced. Reading it again gives the same
  * module, and printing that the same bytes. */
-void print_target(const Target *target, Writer *out);
 void print_func(const Func *func, Writer *out);
 void print_module(const Module *module, Writer *out);
 
 /* Parts, for messages and JSON. */
-void print_affine(const Func *func, Affine affine, Writer *out);
 void print_condition(const Func *func, const Condition *condition, Writer *out);
 /* `2*i..2*i + 2`: what stands between the brackets of an operand. */
 void print_blocks(const Func *func, const Blocks *blocks, Writer *out);

@@ -145,8 +145,6 @@ void add_inst(Reader *reader, Str op, bool accumulate, Span span);
 void add_meta(Reader *reader, Meta meta, Span span);
 MetaList take_metas(Reader *reader);
 
-/* The tensor of that name; an undeclared one is told and made up. */
-uint32_t resolve_tensor(Reader *reader, Str name, Span span);
 /* Adds to the function under construction. */
 uint32_t declare_tensor(Reader *reader, Tensor tensor, bool vague);
 

@@ -22,7 +22,8 @@ bool region_covers(Region outer, Region inner) {
            outer.b1 >= inner.b1;
 }
 
-uint32_t region_subtract(Region a, Region b, Region rest[4]) {
+/* a without b: up to four rectangles. Returns how many. */
+static uint32_t region_subtract(Region a, Region b, Region rest[4]) {
     Region c;
     if (!regions_meet(a, b, &c)) {
         rest[0] = a;

@@ -74,9 +74,6 @@ Contents contents_overlay(PlanePool *pool, Contents old, Region block, Region re
 bool regions_meet(Region a, Region b, Region *common);
 bool region_covers(Region outer, Region inner);
 
-/* a without b: up to four rectangles. Returns how many. */
-uint32_t region_subtract(Region a, Region b, Region rest[4]);
-
 /* The value at one element, NO_VALUE if none. */
 uint64_t contents_value(const PlanePool *pool, Contents contents, int64_t partition, int64_t byte);
 
