@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "support/checked.h"
 #include "support/sort.h"
 
 /* An interval of a node. */
@@ -230,7 +231,7 @@ Pressure find_pressure(const Nodes *nodes, Arena *arena) {
     int64_t quadrant[QUADRANTS] = {0}, half[2] = {0}, area = 0;
     for (uint32_t p = 0; p < nodes->npoints; p++) {
         area += changes.area[p];
-        int64_t need = (area + QUADRANTS - 1) / QUADRANTS;
+        int64_t need = ceil_div(area, QUADRANTS);
         for (int q = 0; q < QUADRANTS; q++) {
             quadrant[q] += changes.quadrant[q][p];
             if (quadrant[q] > need) need = quadrant[q];

@@ -10,6 +10,7 @@ static const Target BUILTIN[] = {
     {{"trn2", 4}, 229376, 16392, 64, 1300, 23},
     {{"trn3", 4}, 262144, 16392, 64, 1300, 23},
 };
+enum { ROW_GROUP = 16 /* partitions that a DMA moves at once */ };
 enum { BUILTIN_COUNT = sizeof BUILTIN / sizeof *BUILTIN };
 
 static const Str NAMES[] = {
@@ -47,11 +48,10 @@ int64_t target_usable(const Target *target) {
 }
 
 int64_t latency_dram(const Target *target, int64_t partitions, int64_t bytes) {
-    int64_t moved = saturating_mul((partitions + 15) / 16, bytes);
-    int64_t cycles = moved / target->dma_rate + (moved % target->dma_rate != 0);
-    return saturating_add(target->dma_init, cycles);
+    int64_t moved = saturating_mul(ceil_div(partitions, ROW_GROUP), bytes);
+    return saturating_add(target->dma_init, ceil_div(moved, target->dma_rate));
 }
 
 int64_t latency_sb(const Target *target, int64_t bytes) {
-    return saturating_add(target->sb_init, bytes / GRANULE + (bytes % GRANULE != 0));
+    return saturating_add(target->sb_init, ceil_div(bytes, GRANULE));
 }

@@ -18,10 +18,6 @@ typedef struct {
     size_t count, capacity;
 } FreeList;
 
-static int64_t align_home(int64_t offset) {
-    return saturating_add(offset, HOME_ALIGN - 1) / HOME_ALIGN * HOME_ALIGN;
-}
-
 static uint32_t add_piece(FreeList *list, int64_t begin, int64_t end, uint32_t next) {
     uint32_t id = (uint32_t)list->count;
     FreeBytes piece = {begin, end, next};
@@ -34,7 +30,7 @@ static int64_t take(FreeList *list, int64_t size) {
     uint32_t before = 0, id = list->pieces[0].next;
     for (int looked = 0;; looked++) {
         FreeBytes *piece = &list->pieces[id];
-        int64_t begin = align_home(piece->begin);
+        int64_t begin = round_up(piece->begin, HOME_ALIGN);
         bool open = piece->next == UINT32_MAX;
         if ((open || looked < PIECES_LOOKED_AT) && saturating_add(begin, size) <= piece->end) {
             piece->begin = begin + size;
@@ -130,10 +126,10 @@ int64_t place_homes(Rewritten *rewritten, Arena *scratch) {
     for (uint32_t i = 0, ended = 0; i < count; i++) {
         for (; ends[ended].key < starts[i].key; ended++) {
             const Tensor *home = &func->tensors[ends[ended].id];
-            give(&list, home->offset, align_home(home->offset + dram_size(home)));
+            give(&list, home->offset, round_up(home->offset + dram_size(home), HOME_ALIGN));
         }
         Tensor *home = &func->tensors[starts[i].id];
-        home->offset = take(&list, align_home(dram_size(home)));
+        home->offset = take(&list, round_up(dram_size(home), HOME_ALIGN));
         if (home->offset + dram_size(home) > top) top = home->offset + dram_size(home);
     }
     return top;

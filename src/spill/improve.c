@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "support/rng.h"
+
 enum { MOST_NEAR = 64, MOST_OWNED = 32, MOST_TRIED = MOST_NEAR + MOST_OWNED };
 enum { DEEPEST_STACK = 80, MOST_DROPPED = 12, WIDEST_LOOK = 8, MOST_LOOKS = 4 };
 
@@ -49,10 +51,7 @@ bool is_better(const Choice *choice, const Best *best) {
 }
 
 static uint32_t draw(Improve *search, uint32_t bound) {
-    search->random ^= search->random >> 12;
-    search->random ^= search->random << 25;
-    search->random ^= search->random >> 27;
-    return (uint32_t)((search->random * 0x2545F4914F6CDD1DU >> 32) * bound >> 32);
+    return rng_below(&search->random, bound);
 }
 
 /* In [0, 1). */

@@ -89,7 +89,7 @@ static void try_hole(const Lodge *lodge, const Lodger *item, Rect hole, uint32_t
                      Rect *best) {
     enum { BROKEN = 2, FAR = 16 };
     uint32_t align = item->align;
-    uint32_t lows[2] = {(hole.low + align - 1) / align * align,
+    uint32_t lows[2] = {(uint32_t)align_up(hole.low, align),
                         (hole.high - item->height) / align * align};
     for (int side = 0; side < 2; side++) {
         Rect rect = {lows[side], lows[side] + item->height, hole.mask};

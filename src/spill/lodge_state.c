@@ -3,15 +3,13 @@
 #include <assert.h>
 #include <string.h>
 
+#include "support/rng.h"
 #include "support/sort.h"
 
 enum { BUCKET = 16 /* points */ };
 
 uint32_t lodge_draw(Lodge *lodge, uint32_t bound) {
-    lodge->random ^= lodge->random >> 12;
-    lodge->random ^= lodge->random << 25;
-    lodge->random ^= lodge->random >> 27;
-    return (uint32_t)((lodge->random * 0x2545F4914F6CDD1DU >> 32) * bound >> 32);
+    return rng_below(&lodge->random, bound);
 }
 
 double lodge_draw_unit(Lodge *lodge) {

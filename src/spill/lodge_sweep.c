@@ -4,6 +4,7 @@
 
 #include "spill/sweep_state.h"
 #include "support/clock.h"
+#include "support/search.h"
 
 /* ---- one point ---- */
 
@@ -79,15 +80,9 @@ static void pass_point(Sweep *pass, uint32_t first, uint32_t end, Arena *scratch
 
 /* The first of some sorted keys that is not below one. */
 static uint32_t first_from(const SortKey *keys, uint32_t count, uint64_t key) {
-    uint32_t low = 0, high = count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (keys[middle].key < key)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t at;
+    FIND_FIRST(at, 0, count, keys[at].key >= key);
+    return at;
 }
 
 /* The first of the sorted stays that begins at a point or later. */

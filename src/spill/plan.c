@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "support/search.h"
 #include "support/sort.h"
 
 static PlanAccess entry_access(void) {
@@ -76,16 +77,9 @@ Plan plan_make(const Func *func, Arena *arena) {
 }
 
 PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop) {
-    uint32_t low = plan->first_loop[tensor], high = plan->first_loop[tensor + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (plan->loops[middle].loop < loop)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    bool found = low < plan->first_loop[tensor + 1] && plan->loops[low].loop == loop;
-    return found ? &plan->loops[low] : NULL;
+    uint32_t at, end = plan->first_loop[tensor + 1];
+    FIND_FIRST(at, plan->first_loop[tensor], end, plan->loops[at].loop >= loop);
+    return at < end && plan->loops[at].loop == loop ? &plan->loops[at] : NULL;
 }
 
 void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool lasting) {

@@ -1,6 +1,7 @@
 #include "spill/source.h"
 
 #include "support/checked.h"
+#include "support/search.h"
 
 enum { MOST_SCANNED = 256 };
 
@@ -48,15 +49,9 @@ Sources sources_make(const Plan *plan, Arena *arena) {
 
 /* True if an instruction in [from, end) writes the tensor. O(log writes). */
 static bool written_between(const Sources *sources, uint32_t tensor, uint32_t from, uint32_t end) {
-    uint32_t low = sources->first[tensor], high = sources->first[tensor + 1];
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sources->writes[middle] < from)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < sources->first[tensor + 1] && sources->writes[low] < end;
+    uint32_t at, behind = sources->first[tensor + 1];
+    FIND_FIRST(at, sources->first[tensor], behind, sources->writes[at] >= from);
+    return at < behind && sources->writes[at] < end;
 }
 
 static int64_t dram_end(const Tensor *tensor) {

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "support/checked.h"
+#include "support/search.h"
 #include "support/sort.h"
 
 /* An index cut in two: what is fixed while the copy lives, and the range of the rest. */
@@ -223,16 +224,10 @@ WindowExtent window_extent(const Func *func, const Window *window, const Operand
 }
 
 int64_t window_position(const Window *window, int64_t offset) {
-    int64_t low = 0, high = window->count;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        if (window->offsets[middle] < offset)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    assert(low < window->count && window->offsets[low] == offset);
-    return low;
+    int64_t at;
+    FIND_FIRST(at, 0, window->count, window->offsets[at] >= offset);
+    assert(at < window->count && window->offsets[at] == offset);
+    return at;
 }
 
 /* The index without its outer terms, moved by `shift`: loop terms by loop, the constant last. */

@@ -27,4 +27,9 @@ static inline int64_t ceil_div(int64_t a, int64_t b) {
     return a / b + (a % b != 0);
 }
 
+/* The least multiple of b that is not below a, or the largest that int64_t holds; a >= 0, b > 0. */
+static inline int64_t round_up(int64_t a, int64_t b) {
+    return saturating_add(a, b - 1) / b * b;
+}
+
 #endif

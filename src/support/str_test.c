@@ -1,4 +1,4 @@
-/* Tests of text, maps and sorting. */
+/* Tests of text, maps, sorting, searching, numbers and memory. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -7,6 +7,8 @@
 #include <cmocka.h>
 
 #include "support/checked.h"
+#include "support/rng.h"
+#include "support/search.h"
 #include "support/sort.h"
 #include "support/str.h"
 
@@ -86,6 +88,41 @@ static void saturation(void **state) {
     assert_int_equal(ceil_div(7, 8), 1);
     assert_int_equal(ceil_div(8, 8), 1);
     assert_int_equal(ceil_div(0, 8), 0);
+    assert_int_equal(round_up(0, 8), 0);
+    assert_int_equal(round_up(8, 8), 8);
+    assert_int_equal(round_up(9, 8), 16);
+    assert_int_equal(round_up(INT64_MAX, 8), INT64_MAX - 7);
+}
+
+/* Every place where the first can be, in arrays of every small length. */
+static void first_found(void **state) {
+    (void)state;
+    for (uint32_t count = 0; count < 20; count++)
+        for (uint32_t first = 0; first <= count; first++) {
+            uint32_t at, tried = 0;
+            FIND_FIRST(at, 0, count, (tried++, at >= first));
+            assert_int_equal(at, first);
+            assert_true(tried <= 5);
+        }
+    size_t none;
+    FIND_FIRST(none, 7, 7, true);
+    assert_int_equal(none, 7);
+}
+
+/* The first numbers of SplitMix64 from 0, as its author's program prints them. */
+static void random_numbers(void **state) {
+    (void)state;
+    uint64_t a = 0, b = 1;
+    assert_true(rng_next(&a) == UINT64_C(0xE220A8397B1DCDAF));
+    assert_true(rng_next(&a) == UINT64_C(0x6E789E6AA1B965F4));
+    uint32_t counts[7] = {0};
+    for (uint32_t i = 0; i < 70000; i++) {
+        uint32_t drawn = rng_below(&b, 7);
+        assert_true(drawn < 7);
+        counts[drawn]++;
+    }
+    for (uint32_t i = 0; i < 7; i++)
+        assert_in_range(counts[i], 9500, 10500);
 }
 
 /* Memory that grows in place or moves; large chunks among small ones. */
@@ -112,8 +149,9 @@ static void arenas(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(comparison), cmocka_unit_test(nearest),    cmocka_unit_test(map),
-        cmocka_unit_test(sorting),    cmocka_unit_test(saturation), cmocka_unit_test(arenas),
+        cmocka_unit_test(comparison),  cmocka_unit_test(nearest),        cmocka_unit_test(map),
+        cmocka_unit_test(sorting),     cmocka_unit_test(saturation),     cmocka_unit_test(arenas),
+        cmocka_unit_test(first_found), cmocka_unit_test(random_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -48,7 +48,7 @@ static Memory memory_begin(const Func *func, bool shared, const Target *target, 
     Memory memory = {.func = func, .arena = arena, .shared = shared};
     memory.own = NEW_ARRAY(arena, uint64_t *, func->ntensors);
     memory.first_block = NEW_ARRAY(arena, uint32_t, func->ntensors);
-    memory.row = (target_usable(target) + GRANULE - 1) / GRANULE * GRANULE;
+    memory.row = round_up(target_usable(target), GRANULE);
     uint32_t blocks = 0;
     for (uint32_t i = 0; i < func->ntensors; i++) {
         const Tensor *t = &func->tensors[i];

@@ -5,16 +5,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* State of a generator (splitmix64, public domain, Sebastiano Vigna). Any value is a good start. */
+#include "support/rng.h"
+
+/* State of a generator. Any value is a good start. */
 typedef struct {
     uint64_t state;
 } Chance;
 
 static inline uint64_t chance_next(Chance *chance) {
-    uint64_t z = chance->state += 0x9e3779b97f4a7c15U;
-    z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9U;
-    z = (z ^ (z >> 27)) * 0x94d049bb133111ebU;
-    return z ^ (z >> 31);
+    return rng_next(&chance->state);
 }
 
 /* One of 0 .. count - 1; count > 0. The bias is below count / 2^64. */

@@ -6,10 +6,6 @@
 #include "support/checked.h"
 #include "test/observe.h"
 
-static int64_t round_up(int64_t bytes, int64_t align) {
-    return ceil_div(bytes, align) * align;
-}
-
 /* ---- fixed tensors ---- */
 
 /* The first free byte of each quadrant; rectangles are laid on top. */

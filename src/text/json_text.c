@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "support/search.h"
+
 /* ---- members of objects ---- */
 
 Span json_span_of(const JsonReader *reader, JsonNode node) {
@@ -220,15 +222,9 @@ void json_put_metadata(JsonReader *reader, JsonNode object) {
 
 /* The last mark that begins at or before `at`, NO_JSON_MARK if none. */
 static uint32_t last_mark(const JsonReader *reader, uint32_t at) {
-    size_t low = 0, high = reader->nmarks;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (reader->marks[middle].begin <= at)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low > 0 ? (uint32_t)low - 1 : (uint32_t)NO_JSON_MARK;
+    size_t behind;
+    FIND_FIRST(behind, 0, reader->nmarks, reader->marks[behind].begin > at);
+    return behind > 0 ? (uint32_t)behind - 1 : (uint32_t)NO_JSON_MARK;
 }
 
 Span json_carry_back(const JsonReader *reader, Span span) {

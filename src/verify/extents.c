@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "support/search.h"
+
 typedef struct FreeChunk {
     struct FreeChunk *next;
 } FreeChunk;
@@ -38,30 +40,21 @@ static void give_items(ExtentPool *pool, Extent *items, uint32_t capacity) {
     pool->free[size_class(capacity)] = free;
 }
 
+static int64_t chunk_end(const Chunk *chunk) {
+    return chunk->items[chunk->count - 1].high;
+}
+
 /* The first chunk whose last extent ends behind `key`. */
 static uint32_t seek_chunk(const ExtentList *list, int64_t key) {
-    uint32_t low = 0, high = list->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        const Chunk *chunk = &list->chunks[middle];
-        if (chunk->items[chunk->count - 1].high > key)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    uint32_t at;
+    FIND_FIRST(at, 0, list->count, chunk_end(&list->chunks[at]) > key);
+    return at;
 }
 
 static uint32_t seek_item(const Chunk *chunk, int64_t key) {
-    uint32_t low = 0, high = chunk->count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (chunk->items[middle].high > key)
-            high = middle;
-        else
-            low = middle + 1;
-    }
-    return low;
+    uint32_t at;
+    FIND_FIRST(at, 0, chunk->count, chunk->items[at].high > key);
+    return at;
 }
 
 ExtentCursor extents_seek(const Extents *map, int64_t key) {
