@@ -4,6 +4,7 @@
 
 #include "analysis/access.h"
 #include "support/checked.h"
+#include "support/search.h"
 #include "support/sort.h"
 
 /* How a live range is found.
@@ -411,12 +412,6 @@ static uint32_t looping_read(Pass *pass, const Event *event, const Event *next) 
     return outermost;
 }
 
-static bool same_blocks(const Operand *a, const Operand *b) {
-    if (!a->blocks || !b->blocks) return a->blocks == b->blocks;
-    return a->blocks->kind == b->blocks->kind && affine_equal(a->blocks->low, b->blocks->low) &&
-           (a->blocks->kind != BLOCKS_RANGE || affine_equal(a->blocks->high, b->blocks->high));
-}
-
 /* True if the write runs in all iterations in which the read does: its loops stand where the read's
  * do. */
 static bool runs_whenever(const Event *write, const Event *read) {
@@ -434,7 +429,7 @@ static bool runs_whenever(const Event *write, const Event *read) {
 static bool serves(Pass *pass, const Event *write, const Event *read) {
     if (write->loop != read->loop || !runs_whenever(write, read) ||
         diverging_loop(pass, write, read) != NO_LOOP ||
-        (!write->sure && !same_blocks(write->operand, read->operand)))
+        (!write->sure && !blocks_equal(write->operand->blocks, read->operand->blocks)))
         return false;
     return condition_equal(pass->func->insts[write->point].condition,
                            pass->func->insts[read->point].condition);
@@ -704,4 +699,10 @@ Live live_range(const Func *func, Arena *arena) {
     for (uint32_t t = 0; t < func->ntensors; t++)
         wanted[t] = func->tensors[t].space == SPACE_SB;
     return live_range_of(func, arena, wanted, NULL);
+}
+
+bool live_at(LiveRange range, uint32_t point) {
+    uint32_t at;
+    FIND_FIRST(at, 0, range.count, range.items[at].last >= point);
+    return at < range.count && range.items[at].first <= point;
 }

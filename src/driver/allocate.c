@@ -107,7 +107,7 @@ static void split_input(Job *job) {
 }
 
 uint32_t touched_size(const Job *job) {
-    return job->size + (target_usable(job->target) % GRANULE != 0);
+    return target_touched(job->target);
 }
 
 /* Everything the rounds need. False where some instruction cannot run whatever is spilled. */
@@ -187,7 +187,7 @@ static Job make_job(const Func *func, const Target *target, const Options *optio
                .options = options,
                .arena = arena,
                .diags = diags,
-               .size = (uint32_t)(target_usable(target) / GRANULE),
+               .size = target_granules(target),
                .started = started};
     job.result.func = func;
     writer_to_memory(&job.log);

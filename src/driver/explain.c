@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "analysis/interfere.h"
-#include "driver/finish.h"
+#include "ir/dma.h"
 #include "place/capacity.h"
 #include "place/cost.h"
 #include "support/sort.h"
@@ -86,18 +86,6 @@ static void say_stretches(Explain *pass, LiveRange range) {
         SAY(pass, " and in %u more stretches", range.count - MOST_LISTED);
 }
 
-static bool is_live_at(LiveRange range, uint32_t point) {
-    uint32_t low = 0, high = range.count;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (range.items[middle].last < point)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low < range.count && range.items[low].first <= point;
-}
-
 /* ---- what a tensor is and costs ---- */
 
 static void say_partitions(Explain *pass, const Tensor *tensor, int32_t first) {
@@ -128,7 +116,7 @@ static const char *why_infinite(const Tensor *tensor, LiveRange range) {
 
 /* Places of its neighbours that the node takes away. */
 static int64_t find_relief(const Explain *pass, uint32_t n, uint32_t *neighbours) {
-    Axis axis = axis_make((uint32_t)(target_usable(pass->about->target) / GRANULE));
+    Axis axis = axis_make(target_granules(pass->about->target));
     const Node *node = &pass->nodes.items[n];
     int64_t relief = 0;
     *neighbours = 0;
@@ -306,7 +294,7 @@ static void say_takers(Explain *pass, uint32_t point) {
     for (uint32_t u = 0; u < func->ntensors; u++) {
         const Tensor *tensor = &func->tensors[u];
         if (tensor->space != SPACE_SB || !tensor->at ||
-            !is_live_at(pass->about->live->whole[u], point))
+            !live_at(pass->about->live->whole[u], point))
             continue;
         uint64_t size = (uint64_t)tensor->bytes * (uint64_t)tensor->blocks;
         order[count++] = (SortKey){UINT64_MAX - size, u};
@@ -416,8 +404,7 @@ static void say_spilled(Explain *pass, uint32_t t, LiveRange range, DmaSum dmas)
     if (!away) peak = find_peak(pass, t, range, false);
     SAY(pass, away ? "  With it, most would be needed " : "  Most is needed while it lives ");
     say_pressure(pass, peak);
-    if (away &&
-        pass->pressure.need[peak] <= (uint32_t)(target_usable(pass->about->target) / GRANULE))
+    if (away && pass->pressure.need[peak] <= target_granules(pass->about->target))
         SAY(pass, "  That fits, but no placement of everything was found.\n");
     if (away) say_takers(pass, pass->moved_to[peak]);
     say_gaps(pass, t);

@@ -27,24 +27,6 @@ static void add_need(Needs *needs, uint32_t tensor, int64_t blocks, bool stays) 
     PUSH(&needs->scratch, needs->needs, needs->count, needs->capacity, need);
 }
 
-static bool same_blocks(const Operand *a, const Operand *b) {
-    if (a->tensor != b->tensor) return false;
-    if (!a->blocks || !b->blocks) return a->blocks == b->blocks;
-    return a->blocks->kind == b->blocks->kind && affine_equal(a->blocks->low, b->blocks->low) &&
-           (a->blocks->kind != BLOCKS_RANGE || affine_equal(a->blocks->high, b->blocks->high));
-}
-
-static int64_t blocks_named(Needs *needs, const Operand *operand) {
-    const Func *func = needs->func;
-    if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL)
-        return func->tensors[operand->tensor].blocks;
-    if (operand->blocks->kind == BLOCKS_ONE) return 1;
-    Affine width = affine_difference(&needs->scratch, operand->blocks->high, operand->blocks->low);
-    Range range = affine_range(width, func, NULL);
-    int64_t most = func->tensors[operand->tensor].blocks;
-    return range.high < 0 ? 0 : range.high < most ? range.high : most;
-}
-
 /* Operands in the order written, each tensor once; blocks that two operands name alike count once.
  */
 static void gather_operands(Needs *needs, const Inst *inst) {
@@ -53,15 +35,11 @@ static void gather_operands(Needs *needs, const Inst *inst) {
         if (needs->func->tensors[operand->tensor].space != SPACE_SB) continue;
         bool again = false;
         for (uint32_t before = 0; before < o && before < 64; before++)
-            again |= same_blocks(&inst->operands[before], operand);
-        if (!again) add_need(needs, operand->tensor, blocks_named(needs, operand), false);
+            again |= inst->operands[before].tensor == operand->tensor &&
+                     blocks_equal(inst->operands[before].blocks, operand->blocks);
+        if (!again)
+            add_need(needs, operand->tensor, operand_most_blocks(needs->func, operand), false);
     }
-}
-
-static bool is_live_at(LiveRange range, uint32_t point) {
-    for (uint32_t i = 0; i < range.count && range.items[i].first <= point; i++)
-        if (range.items[i].last >= point) return true;
-    return false;
 }
 
 /* What is there whether the instruction names it or not. */
@@ -71,10 +49,10 @@ static void gather_what_stays(Needs *needs, const Live *live, uint32_t point, bo
         const Tensor *tensor = &func->tensors[t];
         if (tensor->space != SPACE_SB) continue;
         bool stays = tensor->fixed || tensor->pin || tensor->output || (entry && tensor->input);
-        if (stays && is_live_at(live->whole[t], point)) {
+        if (stays && live_at(live->whole[t], point)) {
             int64_t blocks = 0;
             for (int64_t b = 0; b < tensor->blocks; b++)
-                blocks += is_live_at(live_block(live, t, b), point);
+                blocks += live_at(live_block(live, t, b), point);
             bool operand = false;
             for (size_t i = 0; i < needs->count; i++)
                 operand |= needs->needs[i].tensor == t;

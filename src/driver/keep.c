@@ -368,7 +368,7 @@ static void spread(Keep *keep, const Round *view) {
 static const uint64_t MOST_MEETINGS = (uint64_t)1 << 28;
 
 bool keep_places(const KeepOptions *options, Arena *arena, Round *round, KeepCount *count) {
-    uint32_t size = (uint32_t)(target_usable(options->target) / GRANULE);
+    uint32_t size = target_granules(options->target);
     if (round->meetings > MOST_MEETINGS) return false;
     Keep keep = {.options = options, .arena = arena, .round = round, .axis = axis_make(size)};
     find_old(&keep);

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "driver/carry.h"
-#include "driver/finish.h"
 #include "driver/lodging.h"
 #include "driver/part.h"
+#include "ir/dma.h"
 #include "place/evict.h"
 
 /* Percents of the State Buffer that are left free at first, in turn: fragmentation takes them. */

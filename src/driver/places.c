@@ -1,10 +1,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "driver/finish.h"
 #include "driver/fixed.h"
 #include "driver/job.h"
 #include "driver/refill.h"
+#include "ir/dma.h"
 #include "spill/legalize.h"
 
 Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena) {
@@ -126,6 +126,7 @@ static void refill_cuts(Job *job, const Round *round) {
 void take_places(Job *job, const Round *round) {
     set_places(job, round);
     keep_costs(job, round);
-    bool refillable = (job->options->effort >= 1 || job->options->refill) && job->options->reload_elim && !job->minimal;
+    bool refillable = (job->options->effort >= 1 || job->options->refill) &&
+                      job->options->reload_elim && !job->minimal;
     if (refillable && round->graph.of && any_spilled(&job->plan)) refill_cuts(job, round);
 }

@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "driver/finish.h"
+#include "ir/dma.h"
 #include "test/straight.h"
 
 /* A module whose tensors are all spilled, each access for itself. */
@@ -49,7 +49,7 @@ static void begin(Test *test, uint64_t seed, uint32_t percent, uint32_t more) {
     test->plan = plan_make(test->func, &test->arena);
     test->sources = sources_make(&test->plan, &test->arena);
     test->options = options_default();
-    test->size = (uint32_t)(target_usable(&module->target) / GRANULE) * more;
+    test->size = target_granules(&module->target) * more;
     test->cuts = 0;
     cut_everything(test);
     rewrite_test(test);

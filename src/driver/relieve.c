@@ -6,7 +6,7 @@ Relief relief_make(const Func *func, const Live *live, const Target *target, Are
     return (Relief){
         .live = live,
         .target = target,
-        .size = (uint32_t)(target_usable(target) / GRANULE),
+        .size = target_granules(target),
         .candidate = NEW_ARRAY(arena, bool, func->ntensors),
         .tax = NEW_ARRAY(arena, uint32_t, func->ninsts),
         .taxed = NEW_ARRAY(arena, uint32_t, func->ninsts),

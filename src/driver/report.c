@@ -3,6 +3,7 @@
 
 #include "driver/finish.h"
 #include "driver/job.h"
+#include "ir/dma.h"
 #include "support/checked.h"
 
 /* A line of the report, after the name of the function. */

@@ -1,7 +1,7 @@
 #include "driver/rounds.h"
-#include "driver/finish.h"
 #include "driver/job.h"
 #include "driver/levels.h"
+#include "ir/dma.h"
 #include "support/clock.h"
 
 enum { MOST_ROUNDS = 24, LONGEST_GRAPH = 1 << 28 };

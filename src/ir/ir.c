@@ -116,6 +116,25 @@ BlockSpan operand_blocks(const Func *func, const Operand *operand) {
     return (BlockSpan){low.low > 0 ? low.low : 0, high.high < last ? high.high : last, exact};
 }
 
+int64_t operand_most_blocks(const Func *func, const Operand *operand) {
+    int64_t all = func->tensors[operand->tensor].blocks;
+    if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL) return all;
+    if (operand->blocks->kind == BLOCKS_ONE) return 1;
+    Arena scratch;
+    arena_init(&scratch);
+    Affine width = affine_difference(&scratch, operand->blocks->high, operand->blocks->low);
+    Range range = affine_range(width, func, NULL);
+    arena_free(&scratch);
+    return range.high < 0 ? 0 : range.high < all ? range.high : all;
+}
+
+bool blocks_equal(const Blocks *a, const Blocks *b) {
+    BlocksKind x = a ? a->kind : BLOCKS_ALL, y = b ? b->kind : BLOCKS_ALL;
+    if (x != y) return false;
+    if (x == BLOCKS_ALL || a == b) return true;
+    return affine_equal(a->low, b->low) && (x != BLOCKS_RANGE || affine_equal(a->high, b->high));
+}
+
 bool operand_is_whole(const Func *func, const Operand *operand) {
     const Region *region = operand->region;
     const Tensor *tensor = &func->tensors[operand->tensor];

@@ -189,6 +189,12 @@ typedef struct {
 
 BlockSpan operand_blocks(const Func *func, const Operand *operand);
 
+/* Blocks that an operand names at a time, the most where their number varies. */
+int64_t operand_most_blocks(const Func *func, const Operand *operand);
+
+/* True if both indices are written alike: all blocks, or terms that are equal. */
+bool blocks_equal(const Blocks *a, const Blocks *b);
+
 /* True if the operand names whole blocks: no region, or one that is not smaller. */
 bool operand_is_whole(const Func *func, const Operand *operand);
 

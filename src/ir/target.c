@@ -47,6 +47,14 @@ int64_t target_usable(const Target *target) {
     return target->sb_bytes - target->sb_reserved;
 }
 
+uint32_t target_granules(const Target *target) {
+    return (uint32_t)(target_usable(target) / GRANULE);
+}
+
+uint32_t target_touched(const Target *target) {
+    return (uint32_t)ceil_div(target_usable(target), GRANULE);
+}
+
 int64_t latency_dram(const Target *target, int64_t partitions, int64_t bytes) {
     int64_t moved = saturating_mul(ceil_div(partitions, ROW_GROUP), bytes);
     return saturating_add(target->dma_init, ceil_div(moved, target->dma_rate));

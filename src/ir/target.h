@@ -34,6 +34,11 @@ bool target_is_builtin(const Target *target);
 /* Bytes per partition that tensors may use: sb_bytes - sb_reserved. */
 int64_t target_usable(const Target *target);
 
+/* The same in whole granules, and with the last one counted though it may not be whole: a fixed
+ * tensor may touch it. */
+uint32_t target_granules(const Target *target);
+uint32_t target_touched(const Target *target);
+
 /* Cycles of one DMA of `bytes` bytes per partition over `partitions` partitions:
  * dma_init + ceil(ceil(partitions / 16) * bytes / dma_rate). Saturates at INT64_MAX.
  * Source: the DMA cost formula of the hardware figures. */

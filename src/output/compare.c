@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "driver/finish.h"
+#include "ir/dma.h"
 #include "support/checked.h"
 
 /* ---- the tensors of one function, with what spilling made of them put together ---- */

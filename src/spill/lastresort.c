@@ -317,7 +317,7 @@ LastResort last_resort(Plan *plan, const Sources *sources, const Target *target,
     *result = rewrite(plan, sources, (RewriteOptions){.store_inputs = true}, arena);
     Resort resort = {.result = result,
                      .func = result->func,
-                     .size = (uint32_t)(target_usable(target) / GRANULE),
+                     .size = target_granules(target),
                      .arena = arena,
                      .scratch = &scratch};
     resort.live = live_range(result->func, arena);

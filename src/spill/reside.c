@@ -1,5 +1,6 @@
 #include "spill/reside.h"
 
+#include "ir/dma.h"
 #include "spill/choose.h"
 #include "support/checked.h"
 
@@ -41,8 +42,7 @@ static int64_t trips_of(const Reside *pass, uint32_t loop) {
 }
 
 static int64_t dma_of(const Reside *pass, uint32_t tensor) {
-    const Tensor *info = &pass->func->tensors[tensor];
-    return latency_dram(pass->target, info->partitions, info->bytes);
+    return block_dma(pass->target, &pass->func->tensors[tensor]);
 }
 
 /* ---- accesses ---- */

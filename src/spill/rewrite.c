@@ -569,12 +569,6 @@ static Window segment_window(Rewriter *rewriter, const Segment *segment) {
     return window_make(func, segment->level, operands, insts, (uint32_t)count, rewriter->arena);
 }
 
-static bool same_blocks(const Operand *a, const Operand *b) {
-    if (!a->blocks || !b->blocks) return a->blocks == b->blocks;
-    return a->blocks->kind == b->blocks->kind && affine_equal(a->blocks->low, b->blocks->low) &&
-           (a->blocks->kind != BLOCKS_RANGE || affine_equal(a->blocks->high, b->blocks->high));
-}
-
 /* Groups an access's operands by the blocks that they name; returns how many groups. */
 static uint32_t group_operands(Rewriter *rewriter, uint32_t tensor, const Inst *inst,
                                uint32_t *groups) {
@@ -584,7 +578,7 @@ static uint32_t group_operands(Rewriter *rewriter, uint32_t tensor, const Inst *
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
         if (inst->operands[o].tensor != tensor) continue;
         uint32_t group = 0;
-        while (group < count && !same_blocks(firsts[group], &inst->operands[o]))
+        while (group < count && !blocks_equal(firsts[group]->blocks, inst->operands[o].blocks))
             group++;
         if (group == count) firsts[count++] = &inst->operands[o];
         groups[o] = group;

@@ -169,16 +169,6 @@ static bool match_tensors(Matcher *m) {
 
 /* --- Instructions --- */
 
-static bool same_affine(const Blocks *a, const Blocks *b) {
-    return affine_equal(a->low, b->low) &&
-           (a->kind != BLOCKS_RANGE || affine_equal(a->high, b->high));
-}
-
-static bool same_blocks(const Blocks *a, const Blocks *b) {
-    BlocksKind x = a ? a->kind : BLOCKS_ALL, y = b ? b->kind : BLOCKS_ALL;
-    return x == y && (x == BLOCKS_ALL || a == b || same_affine(a, b));
-}
-
 static Region region_of(const Func *func, const Operand *operand) {
     const Tensor *tensor = &func->tensors[operand->tensor];
     return operand->region ? *operand->region : (Region){0, tensor->partitions, 0, tensor->bytes};
@@ -193,7 +183,7 @@ static bool same_region(Region a, Region b) {
 static const char *operand_fault(const Match *match, const Operand *was, const Operand *is) {
     MatchRole role = match->roles[is->tensor];
     if (role.original != was->tensor || role.kind == ROLE_HOME) return "is another tensor";
-    if (role.kind == ROLE_SAME && !same_blocks(was->blocks, is->blocks))
+    if (role.kind == ROLE_SAME && !blocks_equal(was->blocks, is->blocks))
         return "names other blocks";
     if (!was->region && !is->region) return NULL;
     if (!same_region(region_of(match->original, was), region_of(match->result, is)))
