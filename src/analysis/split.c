@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analysis/access.h"
+#include "ir/names.h"
 #include "support/checked.h"
 #include "support/sort.h"
 
@@ -212,11 +213,8 @@ static void note_names(Splitter *s) {
 static uint32_t add_tensor(Splitter *s, uint32_t parent) {
     if (s->nadded == 0) note_names(s);
     Tensor tensor = s->func->tensors[parent];
-    do {
-        tensor.name =
-            str_format(s->arena, "%.*s_Split%u", (int)s->func->tensors[parent].name.length,
-                       s->func->tensors[parent].name.text, ++s->serial);
-    } while (strmap_get(&s->taken, tensor.name) != UINT32_MAX);
+    tensor.name =
+        derived_name(&s->taken, s->func->tensors[parent].name, PART_MARK, &s->serial, s->arena);
     Meta *of = NEW(s->arena, Meta);
     *of = (Meta){.key = STR("of"), .kind = META_TEXT, .text = s->func->tensors[parent].name};
     tensor.meta = (MetaList){of, 1};

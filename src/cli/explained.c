@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ir/names.h"
 #include "text/word.h"
 
 /* ---- the argument ---- */
@@ -53,7 +54,7 @@ static ExitStatus find_func(ExplainArgument *explained, Str name, const Module *
 /* Names made from the input's: copies, homes and parts have them, and which there are is known only
  * at the end. */
 static bool is_derived(Str name, Str from) {
-    static const char *const MARKS[] = {"_ReloadStore", "_SpillSave", "_Split"};
+    static const char *const MARKS[] = {COPY_MARK, HOME_MARK, PART_MARK};
     if (name.length <= from.length || memcmp(name.text, from.text, from.length) != 0) return false;
     Str rest = {name.text + from.length, name.length - from.length};
     for (size_t i = 0; i < sizeof MARKS / sizeof *MARKS; i++)

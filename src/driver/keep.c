@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/names.h"
 #include "place/coalesce.h"
 #include "place/evict.h"
 #include "support/sort.h"
@@ -15,7 +16,7 @@ static bool is_inserted(const Inst *inst) {
 
 /* What a working copy is a copy of; an empty name for other tensors. */
 static Str copied_name(const Tensor *tensor) {
-    static const char MARK[] = "_ReloadStore";
+    static const char MARK[] = COPY_MARK;
     enum { LENGTH = sizeof MARK - 1 };
     const Meta *of = meta_find(tensor->meta, "of");
     if (!of || of->kind != META_TEXT || tensor->name.length <= of->text.length + LENGTH)

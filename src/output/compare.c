@@ -1,9 +1,8 @@
 #include "output/compare.h"
 
-#include <string.h>
-
 #include "driver/finish.h"
 #include "ir/dma.h"
+#include "ir/names.h"
 #include "support/checked.h"
 
 /* ---- the tensors of one function, with what spilling made of them put together ---- */
@@ -20,14 +19,8 @@ typedef struct {
 
 /* True for `NAME_SplitN`: an independent part of NAME, which is a tensor like others. */
 static bool is_split_part(Str name, Str of) {
-    static const char SUFFIX[] = "_Split";
-    uint32_t head = of.length + sizeof SUFFIX - 1;
-    if (name.length <= head || memcmp(name.text, of.text, of.length) != 0 ||
-        memcmp(name.text + of.length, SUFFIX, sizeof SUFFIX - 1) != 0)
-        return false;
-    for (uint32_t i = head; i < name.length; i++)
-        if (name.text[i] < '0' || name.text[i] > '9') return false;
-    return true;
+    Str stem;
+    return derived_stem(name, PART_MARK, &stem) && str_equal(stem, of);
 }
 
 /* The tensor of the input that this one was made of, or its own name. */

@@ -1,5 +1,6 @@
 #include <string.h>
 
+#include "ir/names.h"
 #include "output/svg_chart.h"
 #include "support/sort.h"
 
@@ -10,24 +11,12 @@ enum {
 
 /* ---- working copies ---- */
 
-/* NAME of `NAME_ReloadStoreN`, or the whole name. */
-static Str without_serial(Str name) {
-    static const char SUFFIX[] = "_ReloadStore";
-    enum { LENGTH = sizeof SUFFIX - 1 };
-    uint32_t end = name.length;
-    while (end > 0 && name.text[end - 1] >= '0' && name.text[end - 1] <= '9')
-        end--;
-    if (end == name.length || end <= LENGTH) return name;
-    if (memcmp(name.text + end - LENGTH, SUFFIX, LENGTH) != 0) return name;
-    return (Str){name.text, end - LENGTH};
-}
-
 /* What a tensor is a working copy of, or nothing. */
 static Str original_of(const Tensor *tensor) {
-    const Meta *of = meta_find(tensor->meta, "of");
-    Str name = without_serial(tensor->name);
-    bool copy = tensor->space == SPACE_SB && of && name.length < tensor->name.length;
-    return copy ? name : (Str){"", 0};
+    Str original;
+    bool copy = tensor->space == SPACE_SB && meta_find(tensor->meta, "of") &&
+                derived_stem(tensor->name, COPY_MARK, &original);
+    return copy ? original : STR("");
 }
 
 /* ---- colours ---- */

@@ -1,14 +1,6 @@
 #include "spill/legalize.h"
 
-/* The next free name of the form NAME_SUFFIXn. */
-static Str next_name(const StrMap *taken, Str name, const char *suffix, uint32_t *serial,
-                     Arena *arena) {
-    Str candidate;
-    do {
-        candidate = str_format(arena, "%.*s_%s%u", (int)name.length, name.text, suffix, ++*serial);
-    } while (strmap_get(taken, candidate) != UINT32_MAX);
-    return candidate;
-}
+#include "ir/names.h"
 
 static bool made_any(const Rewritten *rewritten) {
     for (uint32_t t = 0; t < rewritten->func->ntensors; t++)
@@ -33,8 +25,8 @@ void legalize(Rewritten *rewritten, const Str *names, Arena *arena) {
         Tensor *tensor = &func->tensors[t];
         Str name = names[rewritten->origin[t]];
         bool home = rewritten->role[t] == ROLE_HOME;
-        tensor->name = home ? next_name(&taken, name, "SpillSave", &saves, arena)
-                            : next_name(&taken, name, "ReloadStore", &reloads, arena);
+        tensor->name = home ? derived_name(&taken, name, HOME_MARK, &saves, arena)
+                            : derived_name(&taken, name, COPY_MARK, &reloads, arena);
         Meta *of = NEW(arena, Meta);
         *of = (Meta){.key = STR("of"), .kind = META_TEXT, .text = name};
         tensor->meta = (MetaList){of, 1};
