@@ -1,4 +1,4 @@
-/* The interference graph, and how full the State Buffer is at each point. */
+/* The interference graph. */
 #ifndef ANALYSIS_INTERFERE_H
 #define ANALYSIS_INTERFERE_H
 
@@ -51,16 +51,5 @@ static inline bool next_neighbour(NeighbourWalk *walk, uint32_t *neighbour) {
     *neighbour = *walk->next++;
     return true;
 }
-
-/* Granules needed at each point if bands packed without waste: the larger of each quadrant's own
- * load and the even share of all. */
-typedef struct {
-    uint32_t *need; /* [npoints] granules; saturated */
-    uint32_t peak;  /* the largest: the high-water mark that no placement can go below */
-    uint32_t peak_point;
-} Pressure;
-
-/* O(intervals + points). A lower bound of the bytes that any placement needs. */
-Pressure find_pressure(const Nodes *nodes, Arena *arena);
 
 #endif

@@ -1,5 +1,6 @@
 /* The graph against all pairs, the pressure against placements. */
 #include "analysis/interfere.h"
+#include "analysis/pressure.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,148 +1,105 @@
 #include "driver/allocate.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
 #include "driver/demand.h"
 #include "driver/explain.h"
 #include "driver/finish.h"
+#include "ir/dma.h"
 #include "driver/fixed.h"
 #include "driver/impossible.h"
-#include "driver/rounds.h"
+#include "driver/keep.h"
+#include "driver/report.h"
+#include "driver/strategy.h"
 #include "place/recolour.h"
-#include "spill/homes.h"
 #include "spill/lastresort.h"
+#include "spill/homes.h"
 #include "spill/legalize.h"
 #include "support/clock.h"
 #include "verify/verify.h"
+
+/* One allocation under way: what never changes, and what has been found. */
+typedef struct {
+    const Func *func; /* the input */
+    const Target *target;
+    const Options *options;
+    StrategyTable table;
+    Arena *arena; /* of the function */
+    DiagQueue *diags;
+    Facts facts;
+    Earlier earlier; /* what to stay close to */
+    KeepCount kept;  /* of its places */
+    Plan plan;       /* that the result carries out */
+    Rewritten code;  /* the result */
+    bool stable;     /* it was placed around the earlier places from the start */
+    Writer log;
+    Allocation result;
+} Job;
+
+/* ---- facts ---- */
+
+static double started(const Job *job) {
+    return job->result.report.seconds.total; /* until the end */
+}
+
+static const Str *name_tensors(const Func *func, const Split *split, Arena *arena) {
+    Str *names = RAW_ARRAY(arena, Str, split->func->ntensors);
+    for (uint32_t t = 0; t < split->func->ntensors; t++)
+        names[t] = func->tensors[split->added ? split->parent[t] : t].name;
+    return names;
+}
+
+/* What is known before anything is spilled. `live` are the ranges of the input. */
+static void analyse(Job *job, const Live *live) {
+    double begin = clock_now();
+    Split split = {.func = job->func};
+    if (job->options->split) split = split_webs(job->func, job->arena);
+    Facts *facts = &job->facts;
+    *facts = (Facts){.input = job->func,
+                     .func = split.func,
+                     .target = job->target,
+                     .options = job->options,
+                     .size = target_granules(job->target),
+                     .live = split.added ? live_range(split.func, job->arena) : *live,
+                     .plan = plan_make(split.func, job->arena),
+                     .names = name_tensors(job->func, &split, job->arena)};
+    facts->sources = sources_make(&facts->plan, job->arena);
+    job->result.report.split = split.added;
+    report_input(facts, &job->result.report);
+    job->result.report.seconds.analyse += clock_now() - begin;
+}
 
 /* ---- failure ---- */
 
 /* In the input's own names: its instructions are numbered alike. */
 static void tell_impossible(Job *job, uint32_t inst, bool proved) {
-    Live live = live_range(job->input, job->arena);
-    report_impossible(job->input, &live, job->target, inst, proved, job->diags);
+    Live live = live_range(job->func, job->arena);
+    report_impossible(job->func, &live, job->target, inst, proved, job->diags);
 }
 
-static bool take_last_resort(Job *job) {
+static bool is_feasible(Job *job) {
+    uint32_t bad =
+        impossible_instruction(&job->facts.plan, &job->facts.live, target_touched(job->target));
+    if (bad != UINT32_MAX) tell_impossible(job, bad, true);
+    return bad == UINT32_MAX;
+}
+
+static bool spill_everywhere(Job *job) {
+    job->plan = plan_copy(&job->facts.plan, job->arena);
     LastResort outcome =
-        last_resort(&job->plan, &job->sources, job->target, job->arena, &job->current);
-    job->result.report.last_resort = true;
+        last_resort(&job->plan, &job->facts.sources, job->target, job->arena, &job->code);
     bool shared = !outcome.placed && outcome.inst != ENTRY &&
-                  copy_is_elidable(job->func, &job->func->insts[outcome.inst]);
+                  copy_is_elidable(job->facts.func, &job->facts.func->insts[outcome.inst]);
     if (!outcome.placed) tell_impossible(job, outcome.inst, outcome.proved && !shared);
+    job->result.report.last_resort = true;
+    job->result.report.strategy = "everywhere";
     return outcome.placed;
 }
 
-/* ---- result ---- */
-
-static KeepOptions keep_options(const Job *job) {
-    return (KeepOptions){
-        .options = job->options, .target = job->target, .earlier = &job->earlier, .placed = true};
-}
-
-/* The last step: what has places now goes back to those of an earlier allocation, as far as it can.
- * Requires names of copies. */
-static void go_back_to_earlier(Job *job) {
-    Arena memory;
-    arena_init(&memory);
-    Round round;
-    analyse_round(&job->current, &job->plan, job->target, job->options, &memory, &round);
-    KeepOptions options = keep_options(job);
-    if (keep_places(&options, &memory, &round, &job->kept)) {
-        set_places(job, &round);
-        job->result.report.coalesced = round.coalesced;
-    }
-    arena_free(&memory);
-}
-
-static void finish(Job *job) {
-    double begin = clock_now();
-    Report *report = &job->result.report;
-    Arena scratch;
-    arena_init(&scratch);
-    legalize(&job->current, job->names, job->arena);
-    report->dram_spill_bytes = place_homes(&job->current, &scratch);
-    if (job->options->emit == EMIT_SPILLED) {
-        for (uint32_t t = 0; t < job->current.func->ntensors; t++)
-            if (!job->current.func->tensors[t].fixed) job->current.func->tensors[t].at = NULL;
-    } else {
-        if (job->options->coalesce && !job->settled)
-            report->coalesced += recolour(job->current.func, &scratch);
-        if (job->earlier.func && !job->settled) go_back_to_earlier(job);
-        mark_copies(job->current.func, job->arena);
-    }
-    arena_free(&scratch);
-    report_result(job);
-    if (job->options->emit != EMIT_SPILLED)
-        mark_header(job->current.func, report->spilled_tensors > 0, job->arena);
-    report->seconds.spill += clock_now() - begin;
-}
-
-static bool judge(Job *job) {
-    double begin = clock_now();
-    VerifyOptions options = {.placed = job->options->emit != EMIT_SPILLED};
-    bool good = !job->options->verify ||
-                verify(job->input, job->current.func, job->target, options, job->diags);
-    job->result.report.seconds.verify += clock_now() - begin;
-    return good;
-}
-
-static void name_tensors(Job *job, const uint32_t *parent) {
-    job->names = RAW_ARRAY(job->arena, Str, job->func->ntensors);
-    for (uint32_t t = 0; t < job->func->ntensors; t++)
-        job->names[t] = job->input->tensors[parent ? parent[t] : t].name;
-}
-
-/* Takes the webs of the input apart, if that is wanted. */
-static void split_input(Job *job) {
-    Split split = {.func = job->input};
-    if (job->options->split) split = split_webs(job->input, job->arena);
-    job->func = split.func;
-    job->result.report.split = split.added;
-    name_tensors(job, split.added ? split.parent : NULL);
-    if (split.added) job->result.live = live_range(job->func, job->arena);
-}
-
-uint32_t touched_size(const Job *job) {
-    return target_touched(job->target);
-}
-
-/* Everything the rounds need. False where some instruction cannot run whatever is spilled. */
-static bool prepare(Job *job) {
-    double begin = clock_now();
-    split_input(job);
-    job->earlier = earlier_find(job->options->previous, job->func->name, job->arena);
-    if (job->options->previous && !job->earlier.func)
-        diag_warning(job->diags, job->func->span,
-                     "the earlier allocation has no function of this name");
-    job->apart = NEW_ARRAY(job->arena, bool, job->func->ninsts);
-    job->plan = plan_make(job->func, job->arena);
-    job->sources = sources_make(&job->plan, job->arena);
-    uint32_t bad = impossible_instruction(&job->plan, &job->result.live, touched_size(job));
-    if (bad != UINT32_MAX) {
-        tell_impossible(job, bad, true);
-        return false;
-    }
-    job->ranges = live_as_coloured(job->func, &job->result.live, job->options, job->arena);
-    job->relief = relief_make(job->func, &job->ranges, job->target, job->arena);
-    job->result.report.seconds.analyse += clock_now() - begin;
-    return true;
-}
-
-/* An input that says that it is placed is checked as it is. */
-static AllocStatus check_placed(Job *job) {
-    job->current = rewrite_nothing(job->func, &job->result.live, job->arena);
-    job->plan = plan_make(job->func, job->arena);
-    name_tensors(job, NULL);
-    report_result(job);
-    return judge(job) ? ALLOCATED : WRONG_INPUT;
-}
-
-static bool out_of_time(const Job *job) {
-    return clock_now() - job->started > job->options->time_limit;
+static bool is_out_of_time(const Job *job) {
+    return clock_now() - started(job) > job->options->time_limit;
 }
 
 static AllocStatus tell_out_of_time(Job *job) {
@@ -151,189 +108,211 @@ static AllocStatus tell_out_of_time(Job *job) {
     return NOT_ALLOCATED;
 }
 
-static AllocStatus run(Job *job) {
-    double begin = clock_now();
-    job->result.live = live_range(job->func, job->arena);
-    report_begin(job);
-    if (!check_fixed(job->func, &job->result.live, job->diags)) return WRONG_INPUT;
-    job->result.report.seconds.analyse += clock_now() - begin;
-    if (is_placed(job->func)) return check_placed(job);
-    if (!prepare(job)) return NOT_ALLOCATED;
-    bool placed = colour_to_fixpoint(job);
-    if (out_of_time(job)) return tell_out_of_time(job);
-    if (!placed && !take_last_resort(job)) return NOT_ALLOCATED;
-    finish(job);
-    return ALLOCATED;
+/* ---- the result ---- */
+
+/* What the winner has found becomes the result's. */
+static void take(Job *job, State *best) {
+    Report *report = &job->result.report;
+    arena_adopt(job->arena, &best->memory);
+    job->plan = best->plan;
+    job->code = best->code;
+    job->result.cost = best->cost;
+    report->strategy = best->strategy;
+    report->iterations = best->rounds;
+    report->score = best->score;
+    report->coalesced = best->now.coalesced;
+    report->seconds.analyse += best->seconds.analyse;
+    report->seconds.colour += best->seconds.colour;
+    report->seconds.spill += best->seconds.spill;
+    if (best->minimal)
+        diag_warning(job->diags, job->func->span,
+                     "too many spills required, turning optimizations off");
+    write_str(&job->log, (Str){best->log.buffer, (uint32_t)best->log.length});
+    state_free(best);
 }
 
-static Str explain_job(Job *job) {
+static KeepOptions keep_options(const Job *job, bool placed) {
+    return (KeepOptions){.options = job->options,
+                         .target = job->target,
+                         .earlier = &job->earlier,
+                         .placed = placed};
+}
+
+/* Places of the earlier allocation, where nothing need be spilled for them. */
+static State *start_stable(Job *job) {
+    if (!job->earlier.func) return NULL;
+    State *state = state_make(&job->facts, "stable", *job->options, PLACE_EVICT);
+    KeepOptions options = keep_options(job, false);
+    rewrite_state(state);
+    analyse_state(state);
+    job->stable = keep_places(&options, &state->round_memory, &state->now, &job->kept);
+    report_round(state);
+    state->rounds = 1;
+    if (job->stable) commit_places(state);
+    if (!job->stable) state_free(state);
+    return job->stable ? state : NULL;
+}
+
+/* The last step: what has places now goes back to those of an earlier allocation, as far as it can.
+ * Requires names of copies. */
+static void go_back_to_earlier(Job *job) {
+    State *state = state_make(&job->facts, "stable", *job->options, PLACE_EVICT);
+    state->code = job->code;
+    state->plan = job->plan;
+    KeepOptions options = keep_options(job, true);
+    analyse_state(state);
+    if (keep_places(&options, &state->round_memory, &state->now, &job->kept)) {
+        commit_places(state);
+        job->code = state->code;
+        job->result.cost = state->cost;
+        job->result.report.coalesced = state->now.coalesced;
+    }
+    arena_adopt(job->arena, &state->memory);
+    state_free(state);
+}
+
+/* For --emit=spilled: what came without a place leaves without one. */
+static void forget_places(Func *func) {
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (!func->tensors[t].fixed) func->tensors[t].at = NULL;
+}
+
+/* Copies that can be made to do nothing; earlier places; marks. */
+static void settle_places(Job *job, Arena *scratch) {
+    if (job->options->coalesce && !job->stable)
+        job->result.report.coalesced += recolour(job->code.func, scratch);
+    if (job->earlier.func && !job->stable) go_back_to_earlier(job);
+    mark_copies(job->code.func, job->arena);
+}
+
+static void report(Job *job) {
+    Reported reported = {.facts = &job->facts,
+                         .code = &job->code,
+                         .plan = &job->plan,
+                         .kept = job->earlier.func ? &job->kept : NULL};
+    report_result(&reported, &job->result.report, &job->log);
+}
+
+/* Names, homes, places of copies and of an earlier allocation, marks, figures. */
+static void finish(Job *job) {
+    double begin = clock_now();
+    bool placed = job->options->emit != EMIT_SPILLED;
+    Report *figures = &job->result.report;
+    Arena scratch;
+    arena_init(&scratch);
+    legalize(&job->code, job->facts.names, job->arena);
+    figures->dram_spill_bytes = place_homes(&job->code, &scratch);
+    if (placed)
+        settle_places(job, &scratch);
+    else
+        forget_places(job->code.func);
+    report(job);
+    if (placed) mark_header(job->code.func, figures->spilled_tensors > 0, job->arena);
+    arena_free(&scratch);
+    figures->seconds.spill += clock_now() - begin;
+}
+
+static bool is_verified(Job *job) {
+    double begin = clock_now();
+    VerifyOptions options = {.placed = job->options->emit != EMIT_SPILLED};
+    bool good = !job->options->verify ||
+                verify(job->func, job->code.func, job->target, options, job->diags);
+    job->result.report.seconds.verify += clock_now() - begin;
+    return good;
+}
+
+/* An input that says that it is placed is checked as it is. */
+static AllocStatus check_placed(Job *job, const Live *live) {
+    job->facts = (Facts){.input = job->func,
+                         .func = job->func,
+                         .target = job->target,
+                         .options = job->options,
+                         .live = *live,
+                         .plan = plan_make(job->func, job->arena)};
+    job->code = rewrite_nothing(job->func, live, job->arena);
+    job->plan = job->facts.plan;
+    job->facts.names = name_tensors(job->func, &(Split){.func = job->func}, job->arena);
+    report(job);
+    return is_verified(job) ? ALLOCATED : WRONG_INPUT;
+}
+
+/* ---- the whole ---- */
+
+/* When searches end: what is cut short by it is out of time, so that no result depends on the
+ * clock; but effort 9 keeps what it has, early enough for all that comes after a search. */
+static double find_deadline(const Job *job) {
+    enum { ANYTIME = 9, PARTS = 10 };
+    double limit = job->options->time_limit;
+    if (!isfinite(limit)) return 0;
+    return started(job) + (job->options->effort == ANYTIME ? limit - limit / PARTS : limit);
+}
+
+static AllocStatus run(Job *job) {
+    enum { ANYTIME = 9 };
+    Live live = live_range(job->func, job->arena);
+    if (!check_fixed(job->func, &live, job->diags)) return WRONG_INPUT;
+    if (is_placed(job->func)) return check_placed(job, &live);
+    analyse(job, &live);
+    if (!is_feasible(job)) return NOT_ALLOCATED;
+    job->facts.deadline = find_deadline(job);
+    State *best = start_stable(job);
+    if (!best) best = run_strategies(&job->facts, job->table);
+    if (is_late(&job->facts)) {
+        if (best && job->options->effort < ANYTIME) state_free(best);
+        if (!best || job->options->effort < ANYTIME) return tell_out_of_time(job);
+        diag_warning(job->diags, job->func->span, "the time is up: this is the best result found");
+    }
+    if (best)
+        take(job, best);
+    else if (!spill_everywhere(job))
+        return NOT_ALLOCATED;
+    finish(job);
+    if (is_out_of_time(job)) return tell_out_of_time(job);
+    return is_verified(job) ? ALLOCATED : WRONG_RESULT;
+}
+
+static void explain_result(Job *job) {
     Explained about = {.options = job->options,
                        .target = job->target,
-                       .func = job->func,
-                       .names = job->names,
+                       .func = job->facts.func,
+                       .names = job->facts.names,
                        .earlier = &job->earlier,
                        .plan = &job->plan,
-                       .result = &job->current,
+                       .result = &job->code,
                        .live = &job->result.live};
-    return explain(&about, job->arena);
+    job->result.explanation = explain(&about, job->arena);
 }
 
-/* One attempt, whose time counts from `started`. */
-static Job make_job(const Func *func, const Target *target, const Options *options, double started,
-                    Arena *arena, DiagQueue *diags) {
-    Job job = {.input = func,
-               .func = func,
+Allocation allocate_with(StrategyTable table, const Func *func, const Target *target,
+                         const Options *options, Arena *arena, DiagQueue *diags) {
+    Job job = {.func = func,
                .target = target,
                .options = options,
+               .table = table,
                .arena = arena,
                .diags = diags,
-               .size = target_granules(target),
-               .started = started};
-    job.result.func = func;
+               .earlier = earlier_find(options->previous, func->name, arena)};
+    job.result = (Allocation){.func = func, .report.seconds.total = clock_now()};
     writer_to_memory(&job.log);
+    report_begin(func, options, &job.log);
+    if (options->previous && !job.earlier.func)
+        diag_warning(diags, func->span, "the earlier allocation has no function of this name");
     job.result.status = run(&job);
+    if (job.result.status == ALLOCATED) {
+        double begin = clock_now();
+        job.result.func = job.code.func;
+        job.result.live = job.code.live ? *job.code.live : live_range(job.code.func, arena);
+        if (options->explain) explain_result(&job);
+        job.result.report.seconds.analyse += clock_now() - begin;
+    }
     Str log = {job.log.buffer, (uint32_t)job.log.length};
     job.result.log = (Str){arena_copy(arena, log.text, log.length), log.length};
     writer_free(&job.log);
-    return job;
-}
-
-/* ---- attempts ---- */
-
-/* Functions above these sizes are not tried by the rounds alone, or not at several efforts, unless
- * much effort is asked for: all together should take no longer than a person waits. */
-enum { MANY_INSTRUCTIONS = 2000, TOO_MANY_INSTRUCTIONS = 6000, MUCH_EFFORT = 3 };
-
-static bool is_tried_again(const Job *job, const Options *options, uint32_t most) {
-    return job->func->ninsts <= most || options->effort >= MUCH_EFFORT;
-}
-
-/* Whether less effort may have done better: only where something was spilled or went wrong. */
-static bool may_do_better(const Job *job) {
-    const Report *report = &job->result.report;
-    bool spilled = report->spill_cycles > 0 || report->last_resort;
-    return job->options->emit != EMIT_PARSED &&
-           (job->result.status == NOT_ALLOCATED || (job->result.status == ALLOCATED && spilled));
-}
-
-static bool is_better(const Job *one, const Job *other) {
-    if (one->result.status != other->result.status) return one->result.status == ALLOCATED;
-    if (one->result.status != ALLOCATED) return false;
-    const Report *a = &one->result.report, *b = &other->result.report;
-    if (a->last_resort != b->last_resort) return b->last_resort;
-    return a->spill_cycles < b->spill_cycles;
-}
-
-static void keep_better(Job *best, Job *job) {
-    Seconds one = best->result.report.seconds, other = job->result.report.seconds;
-    if (is_better(job, best)) *best = *job;
-    Seconds *both = &best->result.report.seconds;
-    both->analyse = one.analyse + other.analyse;
-    both->colour = one.colour + other.colour;
-    both->spill = one.spill + other.spill;
-    both->verify = one.verify + other.verify;
-}
-
-/* What an attempt has to say is heard only if it is chosen. */
-static void attempt(Job *best, Options options) {
-    if (!may_do_better(best) || out_of_time(best)) return;
-    Options *own = NEW(best->arena, Options);
-    *own = options;
-    DiagQueue *diags = NEW(best->arena, DiagQueue);
-    diag_init(diags, best->arena);
-    Job job = make_job(best->input, best->target, own, best->started, best->arena, diags);
-    keep_better(best, &job);
-}
-
-/* Where order decides what is cut: in loops, and in short code. Long straight code is decided by
- * the choice of gaps, whatever the order. */
-static bool is_tried_in_other_orders(const Job *job) {
-    enum { SHORT = 100, MANY = 1000 };
-    return job->func->ninsts <= (job->func->nloops > 0 ? MANY : SHORT);
-}
-
-/* The same effort with the flat allocator's costs and order. */
-static void try_flat(Job *best, Options options) {
-    options.allocator = ALLOCATOR_FLAT;
-    if (options.effort > 0 && is_tried_in_other_orders(best)) attempt(best, options);
-}
-
-/* The rounds alone, with every metric and both allocators: they take little, and what is spilled
- * first decides what is found. */
-static void try_rounds_alone(Job *best, Options options) {
-    enum { METRICS = 3 };
-    options.effort = 0;
-    options.refill = true;
-    attempt(best, options);
-    if (!is_tried_in_other_orders(best)) return;
-    for (int i = 1; i < 2 * METRICS; i++) {
-        options.metric = (options.metric + 1) % METRICS;
-        if (i == METRICS) options.allocator = ALLOCATOR_FLAT;
-        attempt(best, options);
-    }
-}
-
-/* Attempts with less effort, the best of which counts: so more effort is never worse. */
-static void try_less_effort(Job *best, Options options) {
-    enum { FIRST = 2 };
-    bool alone = is_tried_again(best, &options, MANY_INSTRUCTIONS);
-    int effort = options.effort - 1 < FIRST ? options.effort - 1 : FIRST;
-    for (; effort > 0; effort--) {
-        options.effort = effort;
-        attempt(best, options);
-        try_flat(best, options);
-    }
-    if (alone) try_rounds_alone(best, options);
-}
-
-/* Effort 9: ever longer searches until nothing is spilled or time is short. They end early enough
- * for all that comes after a search, which takes about as long as the first run. */
-static void try_more_effort(Job *best, Options options) {
-    enum { FIRST = 3, LAST = 8, REST = 3 };
-    double rest = REST * (clock_now() - best->started), limit = options.time_limit;
-    options.time_limit = INFINITY;
-    options.deadline = best->started + limit - rest;
-    for (options.effort = FIRST; options.effort <= LAST && may_do_better(best); options.effort++) {
-        if (clock_now() - best->started + rest > limit) {
-            diag_warning(best->diags, best->input->span,
-                         "the time is up: this is the best result found");
-            return;
-        }
-        attempt(best, options);
-    }
+    job.result.report.seconds.total = clock_now() - started(&job);
+    return job.result;
 }
 
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags) {
-    enum { ANYTIME = 9, FIRST = 2 };
-    Options first = *options;
-    DiagQueue own;
-    diag_init(&own, arena);
-    if (options->effort == ANYTIME) {
-        first.effort = FIRST;
-        first.time_limit = INFINITY;
-    }
-    double started = clock_now();
-    /* What is cut short by a deadline is out of time, so that no result depends on the clock. */
-    if (isfinite(first.time_limit)) first.deadline = started + first.time_limit;
-    Job job = make_job(func, target, &first, started, arena, &own);
-    try_flat(&job, first);
-    if (options->effort == ANYTIME) try_more_effort(&job, *options);
-    if (options->effort > 0 && is_tried_again(&job, options, TOO_MANY_INSTRUCTIONS))
-        try_less_effort(&job, first);
-    if (job.result.status == ALLOCATED && out_of_time(&job))
-        job.result.status = tell_out_of_time(&job);
-    if (job.result.status == ALLOCATED && !is_placed(func) && !judge(&job))
-        job.result.status = WRONG_RESULT;
-    if (job.result.status == ALLOCATED) {
-        double begin = clock_now();
-        job.result.func = job.current.func;
-        job.result.live =
-            job.current.live ? *job.current.live : live_range(job.current.func, arena);
-        if (options->explain) job.result.explanation = explain_job(&job);
-        job.result.report.seconds.analyse += clock_now() - begin;
-    }
-    diag_append(diags, job.diags);
-    job.result.report.seconds.total = clock_now() - started;
-    return job.result;
+    return allocate_with(all_strategies(), func, target, options, arena, diags);
 }

@@ -1,4 +1,4 @@
-/* Allocates one function: the loop of rounds, from check to verified result. */
+/* Allocates one function, from check to verified result. */
 #ifndef DRIVER_ALLOCATE_H
 #define DRIVER_ALLOCATE_H
 
@@ -25,9 +25,10 @@ typedef struct {
     int64_t spill_cycles, dma_bytes; /* output's DMAs less the input's, each as often as it runs */
     int64_t high_water_before, high_water, usable_bytes; /* bytes per partition */
     int64_t dram_spill_bytes;
-    double score;
+    double score; /* the seed's, of the last round in which something found no place; 0: none */
     uint32_t coalesced, split;
     bool last_resort;
+    const char *strategy; /* that won: its name in the table; `everywhere` for the last resort */
     Seconds seconds;
 } Report;
 
@@ -48,7 +49,7 @@ typedef struct {
     Str explanation;    /* of --explain */
 } Allocation;
 
-/* Requires a checked function. Everything returned lives in `arena`; diagnostics go to `diags`. */
+/* The page that the whole allocator is read from: see allocate.c. Requires a checked function. Everything returned lives in `arena`; diagnostics go to `diags`. */
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags);
 

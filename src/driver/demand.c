@@ -1,6 +1,7 @@
 #include "driver/demand.h"
 
 #include "analysis/interfere.h"
+#include "analysis/pressure.h"
 #include "analysis/partners.h"
 
 /* Blocks that the access surely names. */

@@ -4,6 +4,7 @@
 #include <math.h>
 
 #include "analysis/interfere.h"
+#include "analysis/pressure.h"
 #include "ir/dma.h"
 #include "place/capacity.h"
 #include "place/cost.h"

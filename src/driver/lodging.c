@@ -135,11 +135,11 @@ static Carry note_places(Lodging *pass, const bool *candidate) {
     return carry_end(&list, pass->memory);
 }
 
-Carry find_lodging(Plan *plan, const Sources *sources, const Relief *relief,
-                   const Rewritten *current, const Round *round, ResideOptions options,
-                   LodgeEffort effort, Arena *memory) {
+Carry find_lodging(Plan *plan, const Sources *sources, const Live *live, const Target *target,
+                   uint32_t size, const Rewritten *current, const Round *round,
+                   ResideOptions options, LodgeEffort effort, Arena *memory) {
     Lodging pass = {.plan = plan, .current = current, .round = round, .memory = memory};
-    pass.list = list_stretches(plan, sources, relief->live, relief->target, options, memory);
+    pass.list = list_stretches(plan, sources, live, target, options, memory);
     number_points(&pass);
     gather_items(&pass, options.candidate);
     LodgeProblem problem = {.items = pass.items,
@@ -147,8 +147,8 @@ Carry find_lodging(Plan *plan, const Sources *sources, const Relief *relief,
                             .store = pass.list.stores,
                             .nvalues = pass.list.nstores,
                             .npoints = plan->func->ninsts,
-                            .size = relief->size,
-                            .full = options.size == relief->size};
+                            .size = size,
+                            .full = options.size == size};
     lodge(&problem, effort, memory);
     for (uint32_t i = 0; i < pass.list.count;)
         i = cut_tensor(&pass, i);

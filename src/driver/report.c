@@ -1,75 +1,88 @@
+#include "driver/report.h"
+
 #include <inttypes.h>
 #include <math.h>
 
 #include "driver/finish.h"
-#include "driver/job.h"
 #include "ir/dma.h"
 #include "support/checked.h"
 
 /* A line of the report, after the name of the function. */
-#define LOG(job, ...)                                                                              \
+#define LOG(log, func, ...)                                                                        \
     do {                                                                                           \
-        if ((job)->options->verbose) {                                                             \
-            write_str(&(job)->log, (job)->func->name);                                             \
-            write_format(&(job)->log, ": " __VA_ARGS__);                                           \
-            write_char(&(job)->log, '\n');                                                         \
-        }                                                                                          \
+        write_str((log), (func)->name);                                                            \
+        write_format((log), ": " __VA_ARGS__);                                                     \
+        write_char((log), '\n');                                                                   \
     } while (0)
 
-void report_begin(Job *job) {
-    LOG(job, "allocating SB");
-    LOG(job, "  linearize and check");
+void report_begin(const Func *func, const Options *options, Writer *log) {
+    if (!options->verbose) return;
+    LOG(log, func, "allocating SB");
+    LOG(log, func, "  linearize and check");
 }
 
-static void log_failed(Job *job, const Round *round) {
-    for (uint32_t i = 0; job->options->verbose && i < round->placement.nfailed; i++) {
-        const Node *node = &round->nodes.items[round->placement.failed[i]];
-        if (!isinf(node->cost)) continue;
-        Str name = job->current.func->tensors[node->tensor].name;
-        LOG(job, "  infinite node %.*s", (int)name.length, name.text);
-    }
-}
-
-/* Where the graph was not needed it is built for its figures alone, if it is not too large: then
- * pairs of intervals that meet stand for edges, and the degree is left open. */
-static void note_graph(Report *report, const Round *round) {
-    enum { LARGEST = 1 << 22 };
-    Graph graph = round->graph;
+void report_input(const Facts *facts, Report *report) {
+    enum { LARGEST = 1 << 22 /* pairs, of a graph that is built for its figures alone */ };
     Arena scratch;
     arena_init(&scratch);
-    if (!graph.of && round->meetings <= LARGEST) graph = build(&round->nodes, &scratch);
-    report->edges = graph.of ? graph.edges : round->meetings;
-    report->max_degree = graph.max_degree;
+    Round round;
+    Rewritten same = rewrite_nothing(facts->func, &facts->live, &scratch);
+    analyse_round(&same, &facts->plan, facts->target, facts->options, &scratch, &round);
+    report->instructions = facts->func->ninsts;
+    report->tensors = round.nodes.count;
+    report->edges = round.meetings;
+    if (round.meetings <= LARGEST) {
+        Graph graph = build(&round.nodes, &scratch);
+        report->edges = graph.edges;
+        report->max_degree = graph.max_degree;
+    }
+    report->high_water_before = (int64_t)fullest_quadrant(&round.nodes, &round.pressure) * GRANULE;
     arena_free(&scratch);
 }
 
-void report_round(Job *job, const Round *round) {
-    Report *report = &job->result.report;
-    if (report->iterations++ == 0) {
-        report->tensors = round->nodes.count;
-        note_graph(report, round);
-        report->high_water_before = (int64_t)round->pressure.peak * GRANULE;
+static void log_failed(State *state) {
+    const Round *now = &state->now;
+    for (uint32_t i = 0; i < now->placement.nfailed; i++) {
+        const Node *node = &now->nodes.items[now->placement.failed[i]];
+        if (!isinf(node->cost)) continue;
+        Str name = state->code.func->tensors[node->tensor].name;
+        LOG(&state->log, state->facts->func, "  infinite node %.*s", (int)name.length, name.text);
     }
-    LOG(job, "  renumber locations: %u tensors", round->nodes.count);
-    LOG(job, "  find partners: %u accumulation group%s", round->groups,
-        round->groups == 1 ? "" : "s");
-    report->coalesced = round->coalesced;
-    LOG(job, "  build interference graph: %" PRIu64 " edges",
-        round->graph.of ? round->graph.edges : round->meetings);
-    LOG(job, "  SB high-water mark = %" PRId64 " bytes", (int64_t)round->pressure.peak * GRANULE);
-    if (!round->graph.of) return;
-    LOG(job, "  simplify: lo = %u, hi = %u, inf = %u", round->stack.low, round->stack.high,
-        round->stack.infinite);
-    if (!round->placed) log_failed(job, round);
-    LOG(job, "  SB score = %.0f (lower is better)", round->placed ? 0 : round->placement.score);
+}
+
+/* How the nodes begin in simplify, also where places came from elsewhere. */
+static NodeStack begin_of_simplify(State *state) {
+    const Round *now = &state->now;
+    if (now->stack.items || !now->graph.of) return now->stack;
+    Axis axis = axis_make(state->facts->size);
+    return simplify(&now->nodes, &now->graph, &axis, state->options.metric, &state->round_memory);
+}
+
+void report_round(State *state) {
+    if (!state->options.verbose) return;
+    const Round *now = &state->now;
+    const Func *func = state->facts->func;
+    NodeStack stack = begin_of_simplify(state);
+    LOG(&state->log, func, "  renumber locations: %u tensors", now->nodes.count);
+    LOG(&state->log, func, "  find partners: %u accumulation group%s", now->groups,
+        now->groups == 1 ? "" : "s");
+    LOG(&state->log, func, "  build interference graph: %" PRIu64 " edges",
+        now->graph.of ? now->graph.edges : now->meetings);
+    LOG(&state->log, func, "  SB high-water mark = %" PRId64 " bytes",
+        (int64_t)fullest_quadrant(&now->nodes, &now->pressure) * GRANULE);
+    LOG(&state->log, func, "  simplify: lo = %u, hi = %u, inf = %u", stack.low, stack.high,
+        stack.infinite);
+    if (!now->placed) log_failed(state);
+    LOG(&state->log, func, "  SB score = %.0f (lower is better)",
+        now->placed ? 0 : now->placement.score);
 }
 
 /* [tensors of the plan] those with spill code: a value that only changes its place while nothing is
  * in it is not spilled. */
-static bool *find_spilled(const Job *job, Arena *scratch) {
-    const Rewritten *current = &job->current;
+static bool *find_spilled(const Reported *result, Arena *scratch) {
+    const Rewritten *current = result->code;
     const Func *func = current->func;
-    bool *spilled = NEW_ARRAY(scratch, bool, job->func->ntensors);
+    bool *spilled = NEW_ARRAY(scratch, bool, result->facts->func->ntensors);
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
@@ -81,40 +94,59 @@ static bool *find_spilled(const Job *job, Arena *scratch) {
     return spilled;
 }
 
-void report_result(Job *job) {
-    Report *report = &job->result.report;
-    const Func *func = job->current.func;
-    DmaSum before = sum_dmas(job->input, job->target), after = sum_dmas(func, job->target);
-    report->instructions = job->func->ninsts;
-    report->usable_bytes = target_usable(job->target);
+/* Reads of the input that spilled tensors serve. */
+static uint32_t count_reads(const Reported *result, const bool *spilled) {
+    const Plan *plan = result->plan;
+    uint32_t reads = 0;
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        for (uint32_t a = plan->first[t]; spilled[t] && a < plan->first[t + 1]; a++)
+            reads += plan->accesses[a].reads;
+    return reads;
+}
+
+static void count_dmas(const Reported *result, Report *report) {
+    const Facts *facts = result->facts;
+    DmaSum before = sum_dmas(facts->input, facts->target);
+    DmaSum after = sum_dmas(result->code->func, facts->target);
     report->saves = after.saves - before.saves;
     report->reloads = after.reloads - before.reloads;
     report->spill_cycles = saturating_sub(after.cycles, before.cycles);
     report->dma_bytes = saturating_sub(after.bytes, before.bytes);
-    report->high_water = high_water(func);
-    uint32_t accesses = 0;
+}
+
+static void log_result(const Reported *result, const Report *report, uint32_t reads, Writer *log) {
+    const Func *func = result->facts->func;
+    LOG(log, func, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
+    LOG(log, func, "  no more spills");
+    if (result->kept)
+        LOG(log, func, "  earlier places: %u, kept = %u", result->kept->known, result->kept->kept);
+    LOG(log, func, "  strategy: %s", report->strategy);
+    LOG(log, func, "  Number of iterations in SB spills do loop: %u", report->iterations);
+    LOG(log, func, "  number of tensors spilled from SB = %u", report->spilled_tensors);
+    LOG(log, func, "  total size of spilled tensors = %" PRId64 " bytes/partition",
+        report->spilled_bytes_per_partition);
+    LOG(log, func, "  potential redundant reloads = %u, erased = %u", reads,
+        report->reloads_removed);
+    LOG(log, func, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64,
+        report->dram_spill_bytes, (report->dram_spill_bytes + 63) / 64 * 64);
+}
+
+void report_result(const Reported *result, Report *report, Writer *log) {
+    const Facts *facts = result->facts;
     Arena scratch;
     arena_init(&scratch);
-    const bool *spilled = find_spilled(job, &scratch);
-    for (uint32_t t = 0; t < job->func->ntensors; t++) {
+    const bool *spilled = find_spilled(result, &scratch);
+    report->usable_bytes = target_usable(facts->target);
+    report->high_water = high_water(result->code->func);
+    for (uint32_t t = 0; t < facts->func->ntensors; t++) {
         if (!spilled[t]) continue;
-        const Tensor *tensor = &job->func->tensors[t];
         report->spilled_tensors++;
-        report->spilled_bytes_per_partition += tensor->bytes * tensor->blocks;
-        for (uint32_t a = job->plan.first[t]; a < job->plan.first[t + 1]; a++)
-            accesses += job->plan.accesses[a].reads;
+        report->spilled_bytes_per_partition +=
+            facts->func->tensors[t].bytes * facts->func->tensors[t].blocks;
     }
+    count_dmas(result, report);
+    uint32_t reads = count_reads(result, spilled);
+    report->reloads_removed = reads > report->reloads ? reads - report->reloads : 0;
+    if (facts->options->verbose) log_result(result, report, reads, log);
     arena_free(&scratch);
-    report->reloads_removed = accesses > report->reloads ? accesses - report->reloads : 0;
-    LOG(job, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
-    LOG(job, "  no more spills");
-    if (job->earlier.func)
-        LOG(job, "  earlier places: %u, kept = %u", job->kept.known, job->kept.kept);
-    LOG(job, "  Number of iterations in SB spills do loop: %u", report->iterations);
-    LOG(job, "  number of tensors spilled from SB = %u", report->spilled_tensors);
-    LOG(job, "  total size of spilled tensors = %" PRId64 " bytes/partition",
-        report->spilled_bytes_per_partition);
-    LOG(job, "  potential redundant reloads = %u, erased = %u", accesses, report->reloads_removed);
-    LOG(job, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64, report->dram_spill_bytes,
-        (report->dram_spill_bytes + 63) / 64 * 64);
 }

@@ -2,6 +2,7 @@
 #ifndef DRIVER_ROUND_H
 #define DRIVER_ROUND_H
 
+#include "analysis/pressure.h"
 #include "driver/options.h"
 #include "place/place_coalesced.h"
 #include "spill/rewrite.h"

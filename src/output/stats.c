@@ -48,6 +48,8 @@ void json_report(JsonOut *json, Str function, const Report *report, bool seconds
     if (seconds) json_seconds(json, report);
     json_key(json, "last_resort");
     json_bool(json, report->last_resort);
+    json_key(json, "strategy");
+    json_text(json, report->strategy);
 }
 
 static void begin_line(JsonOut *json, Str file, Writer *out) {

@@ -1,6 +1,7 @@
 #include "output/svg_chart.h"
 
 #include "analysis/interfere.h"
+#include "analysis/pressure.h"
 
 enum {
     LEFT = 96 * PX,

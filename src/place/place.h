@@ -4,6 +4,7 @@
 #define PLACE_PLACE_H
 
 #include "analysis/interfere.h"
+#include "analysis/pressure.h"
 #include "place/select.h"
 
 /* What is to be placed. */

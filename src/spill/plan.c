@@ -1,6 +1,7 @@
 #include "spill/plan.h"
 
 #include <assert.h>
+#include <string.h>
 
 #include "support/search.h"
 #include "support/sort.h"
@@ -158,4 +159,50 @@ void plan_close(Plan *plan, uint32_t tensor) {
             plan->accesses[a].cut = leaves_cut_loop(plan, tensor, before, common) ||
                                     leaves_cut_loop(plan, tensor, after, common);
     }
+}
+
+bool plan_spills(const Plan *plan) {
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (plan->spilled[t]) return true;
+    return false;
+}
+
+static void copy_items(void *to, const void *from, size_t count, size_t size) {
+    if (count) memcpy(to, from, count * size);
+}
+
+PlanCuts plan_save(const Plan *plan, Arena *arena) {
+    uint32_t ntensors = plan->func->ntensors;
+    PlanCuts saved = {RAW_ARRAY(arena, PlanAccess, plan->first[ntensors]),
+                      RAW_ARRAY(arena, PlanLoop, plan->first_loop[ntensors]),
+                      RAW_ARRAY(arena, bool, ntensors)};
+    copy_items(saved.accesses, plan->accesses, plan->first[ntensors], sizeof(PlanAccess));
+    copy_items(saved.loops, plan->loops, plan->first_loop[ntensors], sizeof(PlanLoop));
+    copy_items(saved.spilled, plan->spilled, ntensors, sizeof(bool));
+    return saved;
+}
+
+void plan_restore(Plan *plan, const PlanCuts *saved) {
+    uint32_t ntensors = plan->func->ntensors;
+    copy_items(plan->accesses, saved->accesses, plan->first[ntensors], sizeof(PlanAccess));
+    copy_items(plan->loops, saved->loops, plan->first_loop[ntensors], sizeof(PlanLoop));
+    copy_items(plan->spilled, saved->spilled, ntensors, sizeof(bool));
+}
+
+bool plan_is_saved(const Plan *plan, const PlanCuts *saved) {
+    uint32_t ntensors = plan->func->ntensors;
+    for (uint32_t a = 0; a < plan->first[ntensors]; a++)
+        if (plan->accesses[a].cut != saved->accesses[a].cut) return false;
+    for (uint32_t l = 0; l < plan->first_loop[ntensors]; l++)
+        if (plan->loops[l].cut != saved->loops[l].cut) return false;
+    return true;
+}
+
+Plan plan_copy(const Plan *plan, Arena *arena) {
+    Plan copy = *plan;
+    PlanCuts cuts = plan_save(plan, arena);
+    copy.accesses = cuts.accesses;
+    copy.loops = cuts.loops;
+    copy.spilled = cuts.spilled;
+    return copy;
 }

@@ -58,6 +58,26 @@ void plan_reset(Plan *plan);
 /* Cuts all gaps and loops for good: each access for itself. */
 void plan_cut_all(Plan *plan, uint32_t tensor);
 
+/* True if any tensor is spilled. */
+bool plan_spills(const Plan *plan);
+
+/* The cuts of a plan, to come back to. */
+typedef struct {
+    PlanAccess *accesses;
+    PlanLoop *loops;
+    bool *spilled;
+} PlanCuts;
+
+/* O(accesses + loops around them), each. */
+PlanCuts plan_save(const Plan *plan, Arena *arena);
+void plan_restore(Plan *plan, const PlanCuts *saved);
+
+/* True if the plan cuts what it cut when it was saved, permanently or not, and nothing else. */
+bool plan_is_saved(const Plan *plan, const PlanCuts *saved);
+
+/* The same plan with cuts of its own; what never changes is shared. */
+Plan plan_copy(const Plan *plan, Arena *arena);
+
 /* Makes the cuts of a tensor coherent: a loop with a cut in it is cut, and so are the gaps across
  * the bounds of a cut loop. O(accesses times loops around them). */
 void plan_close(Plan *plan, uint32_t tensor);

@@ -48,6 +48,20 @@ void arena_reset(Arena *arena) {
     arena->next = (char *)newest->data;
 }
 
+void arena_adopt(Arena *arena, Arena *from) {
+    if (!arena->chunks) {
+        *arena = *from;
+    } else if (from->chunks) {
+        Chunk *oldest = from->chunks;
+        while (oldest->older)
+            oldest = oldest->older;
+        oldest->older = arena->chunks->older;
+        arena->chunks->older = from->chunks;
+        arena->bytes += from->bytes;
+    }
+    arena_init(from);
+}
+
 /* Large chunks ask for large pages: where a page fault is dear, filling memory costs more than what
  * is done with it. The advice may be ignored. */
 static Chunk *obtain(size_t bytes) {

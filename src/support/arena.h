@@ -21,6 +21,9 @@ void arena_free(Arena *arena);
  * again. */
 void arena_reset(Arena *arena);
 
+/* All that `from` holds becomes the other's, and is freed with it. O(chunks of `from`). */
+void arena_adopt(Arena *arena, Arena *from);
+
 /* `count` elements of `size` bytes, zeroed, aligned for any type. Never NULL: where memory is short
  * (or the product overflows) the process says so and exits with 3. */
 void *arena_alloc(Arena *arena, size_t count, size_t size);

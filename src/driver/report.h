@@ -1,0 +1,30 @@
+/* The lines of -v, and the figures of --stats. */
+#ifndef DRIVER_REPORT_H
+#define DRIVER_REPORT_H
+
+#include "driver/allocate.h"
+#include "driver/keep.h"
+#include "driver/state.h"
+
+/* The first lines. */
+void report_begin(const Func *func, const Options *options, Writer *log);
+
+/* Figures of the input, before anything is spilled: tensors, edges, degree, need. O(edges), where
+ * these are not too many. */
+void report_input(const Facts *facts, Report *report);
+
+/* Adds the lines of a round to the state's log. */
+void report_round(State *state);
+
+/* What the report tells of the result. */
+typedef struct {
+    const Facts *facts;
+    const Rewritten *code; /* placed, or rewritten alone for --emit=spilled */
+    const Plan *plan;      /* that it carries out */
+    const KeepCount *kept; /* places of the earlier allocation; NULL without one */
+} Reported;
+
+/* Figures of the result; its lines go to `log`. O(instructions). */
+void report_result(const Reported *result, Report *report, Writer *log);
+
+#endif

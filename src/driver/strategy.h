@@ -1,0 +1,44 @@
+/* The strategies: each way in which a function is allocated, and the table that says when it runs. */
+#ifndef DRIVER_STRATEGY_H
+#define DRIVER_STRATEGY_H
+
+#include "driver/allocate.h"
+#include "driver/state.h"
+
+/* What a strategy cuts before its first round, and after each that failed: see spillers.h. */
+typedef enum { START_UNCUT, START_CHOICE, START_JOINT } Start;
+typedef enum { SPILL_NOTHING, SPILL_CHAITIN, SPILL_HEADROOM, SPILL_CONFLICTS } Spiller;
+
+typedef struct {
+    const char *name;
+    Start start;
+    Spiller spiller;
+    PlaceEffort place;    /* how places are looked for in each round */
+    uint8_t effort;       /* the least effort at which it runs */
+    uint32_t longest;     /* instructions of the longest function that it runs on */
+    uint8_t percent;      /* of the State Buffer that its choices of gaps leave free */
+    uint64_t joint_steps; /* of the joint search; ten times as many for each effort above 2 */
+    bool flat;      /* costs, ranges and select of the flat allocator, whatever was asked for */
+    uint8_t metric; /* added to the metric that was asked for, modulo 3 */
+} Strategy;
+
+typedef struct {
+    const Strategy *items;
+    uint32_t count;
+} StrategyTable;
+
+/* The table. */
+StrategyTable all_strategies(void);
+
+/* allocate() with another table: to leave rows out. */
+Allocation allocate_with(StrategyTable table, const Func *func, const Target *target,
+                         const Options *options, Arena *arena, DiagQueue *diags);
+
+/* Runs the rows that the effort and the function admit, in order, and keeps the cheapest result, the
+ * first of equal ones; stops where one costs nothing. Efforts above 2 run all rows that search once
+ * more with ten times the steps, up to their own; effort 9 goes on until the deadline. No row runs
+ * twice alike. Returns the state in which everything has its place, which state_free() frees, or
+ * NULL. Requires that the function is feasible. */
+State *run_strategies(const Facts *facts, StrategyTable table);
+
+#endif
