@@ -6,15 +6,15 @@
 #include "analysis/split.h"
 #include "driver/demand.h"
 #include "driver/explain.h"
-#include "driver/finish.h"
+#include "ir/marks.h"
 #include "ir/dma.h"
-#include "driver/fixed.h"
+#include "driver/check_fixed.h"
 #include "driver/impossible.h"
-#include "driver/keep.h"
+#include "driver/stable.h"
 #include "driver/report.h"
 #include "driver/strategy.h"
 #include "place/recolour.h"
-#include "spill/lastresort.h"
+#include "spill/everywhere.h"
 #include "spill/homes.h"
 #include "spill/legalize.h"
 #include "support/clock.h"
@@ -51,20 +51,42 @@ static const Str *name_tensors(const Func *func, const Split *split, Arena *aren
     return names;
 }
 
+/* When searches end: what is cut short by it is out of time, so that no result depends on the
+ * clock; but effort 9 keeps what it has, early enough for all that comes after a search. */
+static double find_deadline(const Job *job) {
+    enum { ANYTIME = 9, PARTS = 10 };
+    double limit = job->options->time_limit;
+    if (!isfinite(limit)) return 0;
+    return started(job) + (job->options->effort == ANYTIME ? limit - limit / PARTS : limit);
+}
+
+/* What the user asked for. */
+static Facts wanted_facts(const Job *job) {
+    const Options *options = job->options;
+    return (Facts){.target = job->target,
+                   .size = target_granules(job->target),
+                   .coalesce = options->coalesce,
+                   .remat = options->remat,
+                   .reload_elim = options->reload_elim,
+                   .split = options->split,
+                   .remat_reads = options->dma_optlevel > 4,
+                   .max_reloads = options->max_reloads,
+                   .seed = options->seed,
+                   .deadline = find_deadline(job),
+                   .named = options->verbose};
+}
+
 /* What is known before anything is spilled. `live` are the ranges of the input. */
 static void analyse(Job *job, const Live *live) {
     double begin = clock_now();
     Split split = {.func = job->func};
     if (job->options->split) split = split_webs(job->func, job->arena);
     Facts *facts = &job->facts;
-    *facts = (Facts){.input = job->func,
-                     .func = split.func,
-                     .target = job->target,
-                     .options = job->options,
-                     .size = target_granules(job->target),
-                     .live = split.added ? live_range(split.func, job->arena) : *live,
-                     .plan = plan_make(split.func, job->arena),
-                     .names = name_tensors(job->func, &split, job->arena)};
+    *facts = wanted_facts(job);
+    facts->func = split.func;
+    facts->live = split.added ? live_range(split.func, job->arena) : *live;
+    facts->plan = plan_make(split.func, job->arena);
+    facts->names = name_tensors(job->func, &split, job->arena);
     facts->sources = sources_make(&facts->plan, job->arena);
     job->result.report.split = split.added;
     report_input(facts, &job->result.report);
@@ -88,8 +110,8 @@ static bool is_feasible(Job *job) {
 
 static bool spill_everywhere(Job *job) {
     job->plan = plan_copy(&job->facts.plan, job->arena);
-    LastResort outcome =
-        last_resort(&job->plan, &job->facts.sources, job->target, job->arena, &job->code);
+    Everywhere outcome =
+        everywhere(&job->plan, &job->facts.sources, job->target, job->arena, &job->code);
     bool shared = !outcome.placed && outcome.inst != ENTRY &&
                   copy_is_elidable(job->facts.func, &job->facts.func->insts[outcome.inst]);
     if (!outcome.placed) tell_impossible(job, outcome.inst, outcome.proved && !shared);
@@ -117,7 +139,7 @@ static void take(Job *job, State *best) {
     job->plan = best->plan;
     job->code = best->code;
     job->result.cost = best->cost;
-    report->strategy = best->strategy;
+    report->strategy = best->method.name;
     report->iterations = best->rounds;
     report->score = best->score;
     report->coalesced = best->now.coalesced;
@@ -131,9 +153,15 @@ static void take(Job *job, State *best) {
     state_free(best);
 }
 
-static KeepOptions keep_options(const Job *job, bool placed) {
-    return (KeepOptions){.options = job->options,
-                         .target = job->target,
+static State *stable_state(const Job *job) {
+    Method method = {.name = "stable", .place = PLACE_EVICT};
+    return state_make(&job->facts, method);
+}
+
+static KeepOptions keep_options(const Job *job, const State *state, bool placed) {
+    return (KeepOptions){.coalesce = job->options->coalesce,
+                         .placer = state_placer(state, true),
+                         .size = job->facts.size,
                          .earlier = &job->earlier,
                          .placed = placed};
 }
@@ -141,8 +169,8 @@ static KeepOptions keep_options(const Job *job, bool placed) {
 /* Places of the earlier allocation, where nothing need be spilled for them. */
 static State *start_stable(Job *job) {
     if (!job->earlier.func) return NULL;
-    State *state = state_make(&job->facts, "stable", *job->options, PLACE_EVICT);
-    KeepOptions options = keep_options(job, false);
+    State *state = stable_state(job);
+    KeepOptions options = keep_options(job, state, false);
     rewrite_state(state);
     analyse_state(state);
     job->stable = keep_places(&options, &state->round_memory, &state->now, &job->kept);
@@ -156,10 +184,10 @@ static State *start_stable(Job *job) {
 /* The last step: what has places now goes back to those of an earlier allocation, as far as it can.
  * Requires names of copies. */
 static void go_back_to_earlier(Job *job) {
-    State *state = state_make(&job->facts, "stable", *job->options, PLACE_EVICT);
+    State *state = stable_state(job);
     state->code = job->code;
     state->plan = job->plan;
-    KeepOptions options = keep_options(job, true);
+    KeepOptions options = keep_options(job, state, true);
     analyse_state(state);
     if (keep_places(&options, &state->round_memory, &state->now, &job->kept)) {
         commit_places(state);
@@ -186,11 +214,13 @@ static void settle_places(Job *job, Arena *scratch) {
 }
 
 static void report(Job *job) {
-    Reported reported = {.facts = &job->facts,
+    Reported reported = {.input = job->func,
+                         .facts = &job->facts,
                          .code = &job->code,
                          .plan = &job->plan,
                          .kept = job->earlier.func ? &job->kept : NULL};
-    report_result(&reported, &job->result.report, &job->log);
+    report_result(&reported, &job->result.report);
+    if (job->options->verbose) report_end(&reported, &job->result.report, &job->log);
 }
 
 /* Names, homes, places of copies and of an earlier allocation, marks, figures. */
@@ -223,29 +253,19 @@ static bool is_verified(Job *job) {
 
 /* An input that says that it is placed is checked as it is. */
 static AllocStatus check_placed(Job *job, const Live *live) {
-    job->facts = (Facts){.input = job->func,
-                         .func = job->func,
-                         .target = job->target,
-                         .options = job->options,
-                         .live = *live,
-                         .plan = plan_make(job->func, job->arena)};
+    Split split = {.func = job->func};
+    job->facts = wanted_facts(job);
+    job->facts.func = job->func;
+    job->facts.live = *live;
+    job->facts.plan = plan_make(job->func, job->arena);
+    job->facts.names = name_tensors(job->func, &split, job->arena);
     job->code = rewrite_nothing(job->func, live, job->arena);
     job->plan = job->facts.plan;
-    job->facts.names = name_tensors(job->func, &(Split){.func = job->func}, job->arena);
     report(job);
     return is_verified(job) ? ALLOCATED : WRONG_INPUT;
 }
 
 /* ---- the whole ---- */
-
-/* When searches end: what is cut short by it is out of time, so that no result depends on the
- * clock; but effort 9 keeps what it has, early enough for all that comes after a search. */
-static double find_deadline(const Job *job) {
-    enum { ANYTIME = 9, PARTS = 10 };
-    double limit = job->options->time_limit;
-    if (!isfinite(limit)) return 0;
-    return started(job) + (job->options->effort == ANYTIME ? limit - limit / PARTS : limit);
-}
 
 static AllocStatus run(Job *job) {
     enum { ANYTIME = 9 };
@@ -254,10 +274,9 @@ static AllocStatus run(Job *job) {
     if (is_placed(job->func)) return check_placed(job, &live);
     analyse(job, &live);
     if (!is_feasible(job)) return NOT_ALLOCATED;
-    job->facts.deadline = find_deadline(job);
     State *best = start_stable(job);
-    if (!best) best = run_strategies(&job->facts, job->table);
-    if (is_late(&job->facts)) {
+    if (!best) best = run_strategies(&job->facts, job->options, job->table);
+    if (clock_is_past(job->facts.deadline)) {
         if (best && job->options->effort < ANYTIME) state_free(best);
         if (!best || job->options->effort < ANYTIME) return tell_out_of_time(job);
         diag_warning(job->diags, job->func->span, "the time is up: this is the best result found");

@@ -3,7 +3,8 @@
 #define DRIVER_EXPLAIN_H
 
 #include "analysis/live.h"
-#include "driver/keep.h"
+#include "driver/options.h"
+#include "driver/stable.h"
 
 /* A finished allocation, and what it was made from. */
 typedef struct {

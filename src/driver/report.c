@@ -3,8 +3,8 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "driver/finish.h"
 #include "ir/dma.h"
+#include "ir/marks.h"
 #include "support/checked.h"
 
 /* A line of the report, after the name of the function. */
@@ -27,11 +27,12 @@ void report_input(const Facts *facts, Report *report) {
     arena_init(&scratch);
     Round round;
     Rewritten same = rewrite_nothing(facts->func, &facts->live, &scratch);
-    analyse_round(&same, &facts->plan, facts->target, facts->options, &scratch, &round);
+    CostModel model = {.target = facts->target};
+    analyse_round(&same, &facts->plan, model, &scratch, &round);
     report->instructions = facts->func->ninsts;
     report->tensors = round.nodes.count;
-    report->edges = round.meetings;
-    if (round.meetings <= LARGEST) {
+    report->edges = round.conflicts;
+    if (round.conflicts <= LARGEST) {
         Graph graph = build(&round.nodes, &scratch);
         report->edges = graph.edges;
         report->max_degree = graph.max_degree;
@@ -55,11 +56,11 @@ static NodeStack begin_of_simplify(State *state) {
     const Round *now = &state->now;
     if (now->stack.items || !now->graph.of) return now->stack;
     Axis axis = axis_make(state->facts->size);
-    return simplify(&now->nodes, &now->graph, &axis, state->options.metric, &state->round_memory);
+    return simplify(&now->nodes, &now->graph, &axis, state->method.metric, &state->round_memory);
 }
 
 void report_round(State *state) {
-    if (!state->options.verbose) return;
+    if (!state->facts->named) return;
     const Round *now = &state->now;
     const Func *func = state->facts->func;
     NodeStack stack = begin_of_simplify(state);
@@ -67,7 +68,7 @@ void report_round(State *state) {
     LOG(&state->log, func, "  find partners: %u accumulation group%s", now->groups,
         now->groups == 1 ? "" : "s");
     LOG(&state->log, func, "  build interference graph: %" PRIu64 " edges",
-        now->graph.of ? now->graph.edges : now->meetings);
+        now->graph.of ? now->graph.edges : now->conflicts);
     LOG(&state->log, func, "  SB high-water mark = %" PRId64 " bytes",
         (int64_t)fullest_quadrant(&now->nodes, &now->pressure) * GRANULE);
     LOG(&state->log, func, "  simplify: lo = %u, hi = %u, inf = %u", stack.low, stack.high,
@@ -106,7 +107,7 @@ static uint32_t count_reads(const Reported *result, const bool *spilled) {
 
 static void count_dmas(const Reported *result, Report *report) {
     const Facts *facts = result->facts;
-    DmaSum before = sum_dmas(facts->input, facts->target);
+    DmaSum before = sum_dmas(result->input, facts->target);
     DmaSum after = sum_dmas(result->code->func, facts->target);
     report->saves = after.saves - before.saves;
     report->reloads = after.reloads - before.reloads;
@@ -114,24 +115,7 @@ static void count_dmas(const Reported *result, Report *report) {
     report->dma_bytes = saturating_sub(after.bytes, before.bytes);
 }
 
-static void log_result(const Reported *result, const Report *report, uint32_t reads, Writer *log) {
-    const Func *func = result->facts->func;
-    LOG(log, func, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
-    LOG(log, func, "  no more spills");
-    if (result->kept)
-        LOG(log, func, "  earlier places: %u, kept = %u", result->kept->known, result->kept->kept);
-    LOG(log, func, "  strategy: %s", report->strategy);
-    LOG(log, func, "  Number of iterations in SB spills do loop: %u", report->iterations);
-    LOG(log, func, "  number of tensors spilled from SB = %u", report->spilled_tensors);
-    LOG(log, func, "  total size of spilled tensors = %" PRId64 " bytes/partition",
-        report->spilled_bytes_per_partition);
-    LOG(log, func, "  potential redundant reloads = %u, erased = %u", reads,
-        report->reloads_removed);
-    LOG(log, func, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64,
-        report->dram_spill_bytes, (report->dram_spill_bytes + 63) / 64 * 64);
-}
-
-void report_result(const Reported *result, Report *report, Writer *log) {
+void report_result(const Reported *result, Report *report) {
     const Facts *facts = result->facts;
     Arena scratch;
     arena_init(&scratch);
@@ -145,8 +129,25 @@ void report_result(const Reported *result, Report *report, Writer *log) {
             facts->func->tensors[t].bytes * facts->func->tensors[t].blocks;
     }
     count_dmas(result, report);
-    uint32_t reads = count_reads(result, spilled);
-    report->reloads_removed = reads > report->reloads ? reads - report->reloads : 0;
-    if (facts->options->verbose) log_result(result, report, reads, log);
+    report->spilled_reads = count_reads(result, spilled);
+    if (report->spilled_reads > report->reloads)
+        report->reloads_removed = report->spilled_reads - report->reloads;
     arena_free(&scratch);
+}
+
+void report_end(const Reported *result, const Report *report, Writer *log) {
+    const Func *func = result->facts->func;
+    LOG(log, func, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
+    LOG(log, func, "  no more spills");
+    if (result->kept)
+        LOG(log, func, "  earlier places: %u, kept = %u", result->kept->known, result->kept->kept);
+    LOG(log, func, "  strategy: %s", report->strategy);
+    LOG(log, func, "  Number of iterations in SB spills do loop: %u", report->iterations);
+    LOG(log, func, "  number of tensors spilled from SB = %u", report->spilled_tensors);
+    LOG(log, func, "  total size of spilled tensors = %" PRId64 " bytes/partition",
+        report->spilled_bytes_per_partition);
+    LOG(log, func, "  potential redundant reloads = %u, erased = %u", report->spilled_reads,
+        report->reloads_removed);
+    LOG(log, func, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64,
+        report->dram_spill_bytes, (report->dram_spill_bytes + 63) / 64 * 64);
 }

@@ -3,8 +3,8 @@
 #define DRIVER_REPORT_H
 
 #include "driver/allocate.h"
-#include "driver/keep.h"
-#include "driver/state.h"
+#include "driver/stable.h"
+#include "spill/state.h"
 
 /* The first lines. */
 void report_begin(const Func *func, const Options *options, Writer *log);
@@ -18,13 +18,17 @@ void report_round(State *state);
 
 /* What the report tells of the result. */
 typedef struct {
+    const Func *input;
     const Facts *facts;
     const Rewritten *code; /* placed, or rewritten alone for --emit=spilled */
     const Plan *plan;      /* that it carries out */
     const KeepCount *kept; /* places of the earlier allocation; NULL without one */
 } Reported;
 
-/* Figures of the result; its lines go to `log`. O(instructions). */
-void report_result(const Reported *result, Report *report, Writer *log);
+/* Figures of the result. O(instructions). */
+void report_result(const Reported *result, Report *report);
+
+/* The last lines, of these figures. */
+void report_end(const Reported *result, const Report *report, Writer *log);
 
 #endif

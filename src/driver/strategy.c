@@ -1,35 +1,34 @@
 #include "driver/strategy.h"
 
-#include "driver/finish.h"
 #include "ir/dma.h"
-#include "driver/spillers.h"
+#include "spill/chaitin.h"
+#include "spill/choose_gaps.h"
+#include "spill/conflicts.h"
+#include "spill/hold_back.h"
+#include "spill/lodging.h"
 #include "driver/report.h"
-#include "driver/unspill.h"
+#include "spill/unspill.h"
 #include "support/clock.h"
 
-enum { ALWAYS = UINT32_MAX, MILLION = 1000000 };
+#define ALWAYS UINT32_MAX
+enum { EXACT_STEPS = 1000000000 };
+enum { SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
-    /* name, start, spiller, place, effort, longest, percent, joint steps, flat, metric */
-    {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, 0, 0, 0, 0},
-    {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, 0, 0, 0, 0},
-    {"joint-0", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, 60000, 0, 0, 0, 0},
-    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, 60000, 8, 25 * MILLION, 0, 0},
-    {"joint-25", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, 6000, 0, 25 * MILLION, 0, 0},
-    {"joint-15", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, 2000, 15, 25 * MILLION, 0, 0},
-    {"residency", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, 6000, 0, 0, 0, 0},
-    {"residency-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 15, 0, 0, 0},
-    {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, 6000, 0, 0, 0, 0},
-    {"conflicts-8", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, 6000, 8, 0, 0, 0},
-    {"seed-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, 6000, 0, 0, 0, 0},
-    {"flat-residency", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, 2000, 0, 0, 1, 0},
-    {"flat-conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 2, 2000, 0, 0, 1, 0},
-    {"seed", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 0, ALWAYS, 0, 0, 0, 0},
-    {"seed-x", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, 6000, 0, 0, 0, 0},
-    {"seed-x2", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, 6000, 0, 0, 0, 2},
-    {"flat-seed-2", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 1, 2000, 0, 0, 1, 2},
-    {"flat-seed-x", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, 2000, 0, 0, 1, 0},
-    {"flat-seed-x2", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, 2000, 0, 0, 1, 2},
+    /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric, few */
+    {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
+    {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
+    {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+    {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1},
+    {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+    {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+    {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0, 0},
+    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, SMALL, ALWAYS, 0, 25 * MILLION, 0, 0, 0},
+    {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, ALWAYS, 0, 0, 1, 0, 0},
+    {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0},
+    {"headroom-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 0, 15, 0, 0, 0, 0},
+    {"seed", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 0, ALWAYS, MEDIUM, 0, 0, 0, 0, 0},
 };
 
 StrategyTable all_strategies(void) {
@@ -38,9 +37,22 @@ StrategyTable all_strategies(void) {
 
 /* ---- one strategy ---- */
 
-static void cut_at_start(Start start, State *state) {
-    if (start == START_CHOICE) start_with_choice(state);
-    if (start == START_JOINT) start_jointly(state);
+/* True if so many gaps are cut that what is kept fills the room: it finds no place at once. */
+static bool cuts_many(const Plan *plan) {
+    enum { PART = 32 };
+    uint32_t count = plan->first[plan->func->ntensors], cuts = 0;
+    for (uint32_t a = 0; a < count; a++)
+        cuts += plan->accesses[a].cut;
+    return cuts > count / PART;
+}
+
+/* False where the strategy gives up at once. */
+static bool cut_at_start(const Strategy *row, State *state) {
+    if (row->start == START_UNCUT) return true;
+    start_with_choice(state);
+    if (row->few_cuts && cuts_many(&state->plan)) return false;
+    if (row->start == START_JOINT) search_jointly(state);
+    return true;
 }
 
 /* Cuts more; false where nothing is left to cut. */
@@ -61,11 +73,8 @@ static bool cut_more(Spiller spiller, State *state) {
 
 static bool cut(const Strategy *row, State *state) {
     double begin = clock_now();
-    bool more = true;
-    if (state->rounds == 0)
-        cut_at_start(row->start, state);
-    else
-        more = cut_more(row->spiller, state);
+    bool more =
+        state->rounds == 0 ? cut_at_start(row, state) : cut_more(row->spiller, state);
     state->seconds.spill += clock_now() - begin;
     return more;
 }
@@ -73,16 +82,12 @@ static bool cut(const Strategy *row, State *state) {
 /* Past the cap on reloads every copy serves one access only: true where that is new. */
 static bool pass_cap(State *state) {
     DmaSum sum = sum_dmas(state->code.func, state->facts->target);
-    if (state->minimal || sum.reloads <= state->options.max_reloads) return false;
+    if (state->minimal || sum.reloads <= state->facts->max_reloads) return false;
     state->minimal = true;
     state->hinted = false;
     for (uint32_t t = 0; t < state->plan.func->ntensors; t++)
         if (state->plan.spilled[t] && state->plan.spillable[t]) plan_cut_all(&state->plan, t);
     return true;
-}
-
-static int64_t cycles_of(const State *state) {
-    return sum_dmas(state->code.func, state->facts->target).cycles;
 }
 
 /* The rounds of one strategy: the seed's loop. They end because cuts become permanent, and where
@@ -91,10 +96,10 @@ static int64_t cycles_of(const State *state) {
 static bool run(const Strategy *row, State *state, int64_t best) {
     enum { MOST_ROUNDS = 24 };
     bool capped = false;
-    while (state->rounds < MOST_ROUNDS && !is_late(state->facts)) {
+    while (state->rounds < MOST_ROUNDS && !clock_is_past(state->facts->deadline)) {
         if (!capped && !cut(row, state)) return false;
         rewrite_state(state);
-        if (cycles_of(state) / 2 > best) return false;
+        if (state_cycles(state) / 2 > best) return false;
         analyse_state(state);
         bool placed = place_state(state);
         report_round(state);
@@ -102,7 +107,7 @@ static bool run(const Strategy *row, State *state, int64_t best) {
         capped = placed && pass_cap(state);
         if (!placed || capped) continue;
         commit_places(state);
-        unspill_state(state);
+        unspill(state);
         return true;
     }
     return false;
@@ -110,24 +115,25 @@ static bool run(const Strategy *row, State *state, int64_t best) {
 
 /* ---- the table ---- */
 
-/* What a row wants of the state, at an effort. */
-static State *start(const Facts *facts, const Strategy *row, int effort) {
+/* What a row asks for, at an effort. */
+static Method method_of(const Strategy *row, const Options *options, int effort) {
     enum { METRICS = 3, USUAL = 2 };
-    Options options = *facts->options;
-    if (row->flat) options.allocator = ALLOCATOR_FLAT;
-    options.metric = (options.metric + row->metric) % METRICS;
-    options.effort = row->place == PLACE_EXACT ? effort : (int)row->place;
-    State *state = state_make(facts, row->name, options, row->place);
-    state->percent = row->percent;
-    state->steps = row->joint_steps;
-    for (int e = USUAL; e < effort; e++)
-        state->steps *= 10;
-    return state;
+    Method method = {.name = row->name,
+                     .flat = row->flat || options->allocator == ALLOCATOR_FLAT,
+                     .metric = (options->metric + row->metric) % METRICS,
+                     .place = row->place,
+                     .percent = row->percent,
+                     .joint_steps = row->joint_steps,
+                     .exact_steps = EXACT_STEPS};
+    for (int e = USUAL; e < effort; e++) {
+        method.joint_steps *= 10;
+        method.exact_steps *= 10;
+    }
+    return method;
 }
 
-static bool admits(const Facts *facts, const Strategy *row, int effort) {
+static bool admits(const Facts *facts, const Options *options, const Strategy *row, int effort) {
     enum { USUAL = 2 };
-    const Options *options = facts->options;
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
     if (row->start == START_JOINT && !options->split) return false; /* it moves tensors */
     if (row->flat && options->allocator == ALLOCATOR_FLAT) return false; /* as another row */
@@ -139,25 +145,28 @@ static bool is_free(const Facts *facts, int64_t cycles) {
     return cycles <= sum_dmas(facts->func, facts->target).cycles;
 }
 
-static void run_row(const Facts *facts, const Strategy *row, int effort, State **best) {
-    State *state = start(facts, row, effort);
-    int64_t least = *best ? cycles_of(*best) : INT64_MAX;
+static void run_row(const Facts *facts, const Strategy *row, Method method, State **best) {
+    State *state = state_make(facts, method);
+    int64_t least = *best ? state_cycles(*best) : INT64_MAX;
     State *worse = state;
-    if (run(row, state, least) && cycles_of(state) < least) {
+    if (run(row, state, least) && state_cycles(state) < least) {
         worse = *best;
         *best = state;
     }
     if (worse) state_free(worse);
 }
 
-State *run_strategies(const Facts *facts, StrategyTable table) {
+State *run_strategies(const Facts *facts, const Options *options, StrategyTable table) {
     enum { USUAL = 2 };
     State *best = NULL;
-    int most = facts->options->effort;
+    int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
-        for (uint32_t i = 0; i < table.count && !is_late(facts); i++)
-            if (admits(facts, &table.items[i], effort) &&
-                !(best && is_free(facts, cycles_of(best))))
-                run_row(facts, &table.items[i], effort, &best);
+        for (uint32_t i = 0; i < table.count && !clock_is_past(facts->deadline); i++) {
+            const Strategy *row = &table.items[i];
+            if (best && is_free(facts, state_cycles(best))) return best;
+            bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback;
+            if (admits(facts, options, row, effort) && !(best && fallback))
+                run_row(facts, row, method_of(row, options, effort), &best);
+        }
     return best;
 }

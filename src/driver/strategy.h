@@ -3,9 +3,11 @@
 #define DRIVER_STRATEGY_H
 
 #include "driver/allocate.h"
-#include "driver/state.h"
+#include "driver/options.h"
+#include "spill/state.h"
 
-/* What a strategy cuts before its first round, and after each that failed: see spillers.h. */
+/* What a strategy cuts before its first round, and after each that failed: see choose_gaps.h, lodging.h,
+ * chaitin.h, hold_back.h and conflicts.h in spill/. */
 typedef enum { START_UNCUT, START_CHOICE, START_JOINT } Start;
 typedef enum { SPILL_NOTHING, SPILL_CHAITIN, SPILL_HEADROOM, SPILL_CONFLICTS } Spiller;
 
@@ -16,10 +18,13 @@ typedef struct {
     PlaceEffort place;    /* how places are looked for in each round */
     uint8_t effort;       /* the least effort at which it runs */
     uint32_t longest;     /* instructions of the longest function that it runs on */
+    uint32_t fallback;    /* straight code longer than this: it runs only if no row before it has
+                             found places */
     uint8_t percent;      /* of the State Buffer that its choices of gaps leave free */
     uint64_t joint_steps; /* of the joint search; ten times as many for each effort above 2 */
     bool flat;      /* costs, ranges and select of the flat allocator, whatever was asked for */
     uint8_t metric; /* added to the metric that was asked for, modulo 3 */
+    bool few_cuts;  /* given up where the first choice cuts more than one gap in 32 */
 } Strategy;
 
 typedef struct {
@@ -39,6 +44,6 @@ Allocation allocate_with(StrategyTable table, const Func *func, const Target *ta
  * more with ten times the steps, up to their own; effort 9 goes on until the deadline. No row runs
  * twice alike. Returns the state in which everything has its place, which state_free() frees, or
  * NULL. Requires that the function is feasible. */
-State *run_strategies(const Facts *facts, StrategyTable table);
+State *run_strategies(const Facts *facts, const Options *options, StrategyTable table);
 
 #endif

@@ -1,6 +1,6 @@
 #include "output/compare.h"
 
-#include "driver/finish.h"
+#include "ir/marks.h"
 #include "ir/dma.h"
 #include "ir/names.h"
 #include "support/checked.h"

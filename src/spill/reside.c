@@ -25,6 +25,7 @@ typedef struct {
     const Live *live;
     const Target *target;
     ResideOptions options;
+    bool remat, reload_elim; /* of the facts */
     Arena scratch;  /* of one level */
     int64_t *trips; /* [nloops] */
     Gap *gaps;
@@ -83,7 +84,7 @@ static bool is_kill(const Reside *pass, uint32_t tensor, uint32_t access) {
  */
 static uint32_t source_of(Reside *pass, uint32_t tensor, uint32_t access) {
     const PlanAccess *info = &pass->plan->accesses[access];
-    if (!pass->options.remat || info->inst == ENTRY ||
+    if (!pass->remat || info->inst == ENTRY ||
         pass->sources->last_write[access] == UINT32_MAX)
         return UINT32_MAX;
     const Inst *inst = &pass->func->insts[info->inst];
@@ -188,39 +189,17 @@ static LiveRange loop_points(Reside *pass, uint32_t tensor, const Element *eleme
     return (LiveRange){items, count};
 }
 
-/* The loop of an access that is looked at as one: its own body, or a loop directly inside `loop`.
- */
-static uint32_t unit_of(const Reside *pass, uint32_t access, uint32_t loop) {
-    uint32_t unit = pass->plan->accesses[access].loop;
-    if (!pass->options.hopeful || unit == loop) return unit;
-    while (pass->func->loops[unit].parent != loop)
-        unit = pass->func->loops[unit].parent;
-    return unit;
-}
-
-/* Blocks that an access in the opened loop moves in all: a unit inside moves what it names once,
- * and no more than there is, each time that it runs. */
-static int64_t blocks_moved(const Reside *pass, uint32_t tensor, uint32_t access, uint32_t unit,
-                            uint32_t opened) {
-    uint32_t loop = pass->plan->accesses[access].loop;
-    int64_t named = blocks_named(pass, tensor, access);
-    if (!pass->options.hopeful || unit == opened)
-        return saturating_mul(named, trips_of(pass, loop));
-    int64_t inside = saturating_mul(named, trips_of(pass, loop) / trips_of(pass, opened));
-    int64_t all = pass->func->tensors[tensor].blocks;
-    return saturating_mul(inside < all ? inside : all, trips_of(pass, opened));
-}
-
-/* What the DMAs inside a loop cost if each run of accesses in one body, or in one unit, fetches and
- * stores for itself. */
+/* What the DMAs inside a loop cost if each run of accesses in one body fetches and stores for
+ * itself. */
 static int64_t cost_inside(Reside *pass, uint32_t tensor, const Element *element) {
     const PlanAccess *accesses = pass->plan->accesses;
     int64_t dma = dma_of(pass, tensor), sum = 0;
     for (uint32_t a = element->first; a < element->end; a++) {
-        uint32_t unit = unit_of(pass, a, element->loop);
-        int64_t one = saturating_mul(dma, blocks_moved(pass, tensor, a, unit, element->loop));
-        bool begins = a == element->first || unit_of(pass, a - 1, element->loop) != unit;
-        bool ends = a + 1 == element->end || unit_of(pass, a + 1, element->loop) != unit;
+        uint32_t loop = accesses[a].loop;
+        int64_t blocks = saturating_mul(blocks_named(pass, tensor, a), trips_of(pass, loop));
+        int64_t one = saturating_mul(dma, blocks);
+        bool begins = a == element->first || accesses[a - 1].loop != loop;
+        bool ends = a + 1 == element->end || accesses[a + 1].loop != loop;
         if (begins && !is_kill(pass, tensor, a)) sum = saturating_add(sum, one);
         if (ends && accesses[a].writes) sum = saturating_add(sum, one);
     }
@@ -249,7 +228,7 @@ static void add_gap(Reside *pass, uint32_t tensor, const Element *before, const 
         trips_of(pass, after->level));
     load -= load_credit(pass, tensor, source, before);
     bool cut = across || pass->plan->accesses[after->first].lasting ||
-               (!pass->options.keep && points.count > 0);
+               (!pass->reload_elim && points.count > 0);
     add_item(pass, tensor, points, load, source == UINT32_MAX ? value : NO_VALUE, cut,
              (ItemDecision){.tensor = tensor, .access = after->first});
 }
@@ -351,9 +330,9 @@ static uint32_t *find_taken(Reside *pass) {
     }
     for (size_t i = QUADRANTS; i < count; i++)
         taken[i] += taken[i - QUADRANTS]; /* changes, wrapped where they fall, become sums */
-    for (uint32_t p = 0; pass->options.tax && p < func->ninsts; p++)
+    for (uint32_t p = 0; p < func->ninsts; p++)
         for (int q = 0; q < QUADRANTS; q++)
-            taken[(size_t)p * QUADRANTS + q] += pass->options.tax[p];
+            taken[(size_t)p * QUADRANTS + q] += pass->options.held[p];
     return taken;
 }
 
@@ -438,14 +417,19 @@ static void count_trips(Reside *pass, Arena *arena) {
     }
 }
 
-int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Target *target,
-               ResideOptions options) {
-    Reside pass = {.plan = plan,
-                   .sources = sources,
-                   .func = plan->func,
-                   .live = live,
-                   .target = target,
-                   .options = options};
+static Reside reside_begin(const Facts *facts, ResideOptions options, Plan *plan) {
+    return (Reside){.plan = plan,
+                    .sources = &facts->sources,
+                    .func = plan->func,
+                    .live = options.live,
+                    .target = facts->target,
+                    .options = options,
+                    .remat = facts->remat,
+                    .reload_elim = facts->reload_elim};
+}
+
+int64_t reside(const Facts *facts, ResideOptions options, Plan *plan) {
+    Reside pass = reside_begin(facts, options, plan);
     Arena own;
     arena_init(&own);
     count_trips(&pass, &own);
@@ -524,15 +508,9 @@ static void list_tensor(Reside *pass, uint32_t tensor, Stretches *list, size_t *
     }
 }
 
-Stretches list_stretches(Plan *plan, const Sources *sources, const Live *live, const Target *target,
-                         ResideOptions options, Arena *arena) {
-    Reside pass = {.plan = plan,
-                   .sources = sources,
-                   .func = plan->func,
-                   .live = live,
-                   .target = target,
-                   .options = options,
-                   .scratch = *arena};
+Stretches list_stretches(const Facts *facts, ResideOptions options, Plan *plan, Arena *arena) {
+    Reside pass = reside_begin(facts, options, plan);
+    pass.scratch = *arena;
     count_trips(&pass, &pass.scratch);
     Stretches list = {0};
     size_t capacity = 0;

@@ -2,27 +2,22 @@
 #ifndef SPILL_RESIDE_H
 #define SPILL_RESIDE_H
 
-#include "analysis/live.h"
-#include "spill/plan.h"
-#include "spill/source.h"
+#include "spill/facts.h"
 
 typedef struct {
+    const Live *live;      /* of the facts' function, as the cost model sees it */
     const bool *candidate; /* [ntensors] its gaps may be cut; must be spillable */
-    const uint32_t *tax;   /* [npoints] granules held back at each point, or NULL */
-    uint32_t size;         /* granules of the byte axis */
+    const uint32_t *held;  /* [npoints] granules held back at each point */
+    uint32_t size;         /* granules of the byte axis that may be used */
     uint64_t steps;        /* budget of the choice */
-    bool remat;            /* values may be loaded again from where a load found them */
-    bool hopeful;          /* opening a loop is weighed as if loops in it then stayed whole */
-    bool keep; /* false: every gap that has room to give is cut (no reload elimination) */
 } ResideOptions;
 
-/* Requires `live` of the plan's function. Takes back this round's cuts and decides anew, beside
+/* Takes back this round's cuts and decides anew, beside
  * those that last: gaps compete for the room that everything else leaves, by the DMA cycles that
  * they save; a loop whose value goes as a whole is opened and its inner gaps compete in turn.
  * Leaves a closed plan. O(accesses log accesses) a level of loops, plus the choice. Returns the
  * cycles that it thinks the cuts cost. */
-int64_t reside(Plan *plan, const Sources *sources, const Live *live, const Target *target,
-               ResideOptions options);
+int64_t reside(const Facts *facts, ResideOptions options, Plan *plan);
 
 /* One access, or all accesses in a loop that stays on chip as a whole. */
 typedef struct {
@@ -44,7 +39,6 @@ typedef struct {
 
 /* Lists the stretches of the candidates of one block, as the plan has opened loops by now: what
  * reside() has let compete. O(accesses log accesses). */
-Stretches list_stretches(Plan *plan, const Sources *sources, const Live *live, const Target *target,
-                         ResideOptions options, Arena *arena);
+Stretches list_stretches(const Facts *facts, ResideOptions options, Plan *plan, Arena *arena);
 
 #endif

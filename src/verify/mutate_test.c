@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "driver/allocate.h"
-#include "driver/finish.h"
+#include "ir/marks.h"
 #include "ir/geometry.h"
 #include "spill/homes.h"
-#include "spill/lastresort.h"
+#include "spill/everywhere.h"
 #include "spill/legalize.h"
 #include "test/bytes.h"
 #include "test/chance.h"
@@ -425,7 +425,7 @@ static const Func *spilled_everywhere(const Module *module, Arena *arena) {
     Plan plan = plan_make(func, arena);
     Sources sources = sources_make(&plan, arena);
     Rewritten result;
-    if (!last_resort(&plan, &sources, &module->target, arena, &result).placed) return NULL;
+    if (!everywhere(&plan, &sources, &module->target, arena, &result).placed) return NULL;
     Str *names = NEW_ARRAY(arena, Str, func->ntensors);
     for (uint32_t i = 0; i < func->ntensors; i++)
         names[i] = func->tensors[i].name;

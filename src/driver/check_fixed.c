@@ -1,4 +1,4 @@
-#include "driver/fixed.h"
+#include "driver/check_fixed.h"
 
 #include "place/overlap.h"
 

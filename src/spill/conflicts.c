@@ -1,7 +1,9 @@
-#include "driver/part.h"
+#include "spill/conflicts.h"
 
 #include <math.h>
 #include <string.h>
+
+#include "spill/chaitin.h"
 
 typedef struct {
     Plan *plan;
@@ -235,23 +237,31 @@ static double *count_trips(const Func *func, Arena *memory) {
     return trips;
 }
 
-uint32_t part_failed(Plan *plan, const Rewritten *current, const Target *target, uint32_t size,
-                     Round *round, Arena *memory) {
-    Part pass = {.plan = plan,
-                 .current = current,
-                 .target = target,
-                 .size = size,
-                 .round = round,
-                 .point_of = RAW_ARRAY(memory, uint32_t, plan->func->ninsts),
-                 .trips = count_trips(plan->func, memory),
-                 .memory = memory};
-    memset(pass.point_of, 0xFF, plan->func->ninsts * sizeof *pass.point_of);
-    for (uint32_t p = 0; p < current->func->ninsts; p++)
-        if (current->origin_inst[p] != INSERTED) pass.point_of[current->origin_inst[p]] = p;
-    for (uint32_t i = 0; i < round->placement.nfailed; i++)
-        part_node(&pass, round->placement.failed[i]);
-    for (uint32_t t = 0; t < plan->func->ntensors; t++)
-        if (plan->spilled[t]) plan_close(plan, t);
+/* Returns how many gaps were cut. */
+static uint32_t split_failed(State *state) {
+    Part pass = {.plan = &state->plan,
+                 .current = &state->code,
+                 .target = state->facts->target,
+                 .size = state->facts->size,
+                 .round = &state->now,
+                 .memory = &state->memory};
+    uint32_t ninsts = state->plan.func->ninsts;
+    pass.trips = count_trips(state->plan.func, pass.memory);
+    pass.point_of = RAW_ARRAY(pass.memory, uint32_t, ninsts);
+    memset(pass.point_of, 0xFF, ninsts * sizeof *pass.point_of);
+    for (uint32_t p = 0; p < state->code.func->ninsts; p++)
+        if (state->code.origin_inst[p] != INSERTED) pass.point_of[state->code.origin_inst[p]] = p;
+    for (uint32_t i = 0; i < state->now.placement.nfailed; i++)
+        part_node(&pass, state->now.placement.failed[i]);
+    for (uint32_t t = 0; t < state->plan.func->ntensors; t++)
+        if (state->plan.spilled[t]) plan_close(&state->plan, t);
     arena_free(&pass.scratch);
     return pass.cuts;
+}
+
+bool spill_by_conflicts(State *state) {
+    uint32_t cuts = split_failed(state);
+    state->hints = transfer_note(&state->code, &state->now, NULL, &state->memory);
+    state->hinted = true;
+    return cuts > 0 || spill_failed(&state->plan, &state->code, &state->now);
 }

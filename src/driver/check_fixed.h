@@ -1,6 +1,6 @@
 /* Fixed tensors that overlap. */
-#ifndef DRIVER_FIXED_H
-#define DRIVER_FIXED_H
+#ifndef DRIVER_CHECK_FIXED_H
+#define DRIVER_CHECK_FIXED_H
 
 #include "analysis/live.h"
 #include "support/diag.h"

@@ -1,8 +1,8 @@
 /* Headroom: granules that are held back, point by point, where placement has failed. */
-#ifndef DRIVER_HEADROOM_H
-#define DRIVER_HEADROOM_H
+#ifndef SPILL_HEADROOM_H
+#define SPILL_HEADROOM_H
 
-#include "driver/round.h"
+#include "spill/round.h"
 
 /* What the rounds of one strategy have learnt; grows only. */
 typedef struct {

@@ -1,6 +1,8 @@
-#include "driver/chaitin.h"
+#include "spill/chaitin.h"
 
 #include <math.h>
+
+#include "spill/choose_gaps.h"
 
 /* Cuts the gap before an access; true if that is new. */
 static bool cut_gap(Plan *plan, uint32_t tensor, uint32_t access) {
@@ -66,4 +68,12 @@ bool spill_failed(Plan *plan, const Rewritten *code, const Round *round) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (plan->spilled[t]) plan_close(plan, t);
     return any;
+}
+
+bool spill_by_chaitin(State *state) {
+    if (state->now.graph.of) return spill_failed(&state->plan, &state->code, &state->now);
+    PlanCuts before = plan_save(&state->plan, &state->round_memory);
+    headroom_overload(&state->headroom, &state->code, &state->now);
+    start_with_choice(state);
+    return !plan_is_saved(&state->plan, &before);
 }

@@ -1,5 +1,5 @@
 /* Refill: cuts that have room after all are taken back. */
-#include "driver/refill.h"
+#include "spill/refill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -90,11 +90,11 @@ static void check_places(const Test *test) {
 static uint32_t refill_test(Test *test) {
     int64_t before = cycles(test);
     uint32_t cuts = cuts_left(test), joined;
-    Carry carry = refill(&test->plan, &test->current, &test->round, &test->module->target,
+    Transfer carry = refill(&test->plan, &test->current, &test->round, &test->module->target,
                          test->size, &test->arena, &joined);
     assert_int_equal(cuts_left(test), cuts - joined);
     rewrite_test(test);
-    carry_places(&carry, &test->current, &test->round, &test->arena);
+    transfer_places(&transfer, &test->current, &test->round, &test->arena);
     assert_true(test->round.placed);
     check_places(test);
     if (joined > 0) assert_true(cycles(test) < before);

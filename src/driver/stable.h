@@ -1,8 +1,8 @@
 /* Keep: places of an earlier allocation, so that a small edit makes a small difference. */
-#ifndef DRIVER_KEEP_H
-#define DRIVER_KEEP_H
+#ifndef DRIVER_STABLE_H
+#define DRIVER_STABLE_H
 
-#include "driver/round.h"
+#include "spill/round.h"
 
 /* An earlier allocation of the function at hand. */
 typedef struct {
@@ -16,8 +16,9 @@ typedef struct {
 Earlier earlier_find(const Module *previous, Str name, Arena *arena);
 
 typedef struct {
-    const Options *options;
-    const Target *target;
+    bool coalesce; /* copies whose ends share a place stay so */
+    Placer placer; /* of what has to move */
+    uint32_t size; /* granules of the byte axis */
     const Earlier *earlier;
     bool placed; /* the function has places already; else it is the input as it came */
 } KeepOptions;
@@ -30,9 +31,9 @@ typedef struct {
 /* Gives the nodes of an analysed round the places that they had in the earlier allocation, where
  * those are legal and nobody is in the way, and places the rest around them; others move where that
  * finds no room. Copies whose ends share a place, now or in the earlier allocation, stay so. On
- * success fills the round as colour_round() does and returns true. Where the function has places
+ * success fills the round as place_state() does and returns true. Where the function has places
  * already it always succeeds: then those that cannot go back stay where they are. Spills nothing.
- * O(edges log degree) and the cost of colour_round(). */
+ * O(edges log degree) and the cost of place(). */
 bool keep_places(const KeepOptions *keep, Arena *arena, Round *round, KeepCount *count);
 
 #endif

@@ -1,4 +1,4 @@
-#include "driver/finish.h"
+#include "ir/marks.h"
 
 static const char READY[] = "ready_for_codegen", NO_SPILL[] = "no_spill", ELIDED[] = "elided";
 

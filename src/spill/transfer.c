@@ -1,15 +1,15 @@
-#include "driver/carry.h"
+#include "spill/transfer.h"
 
 #include <string.h>
 
 #include "place/overlap.h"
 #include "support/sort.h"
 
-typedef struct CarriedPlace {
+typedef struct TransferredPlace {
     uint64_t identity;
     const Rect *rects;
     uint32_t blocks;
-} CarriedPlace;
+} TransferredPlace;
 
 /* The tensor above, below the copy's first access plus one; 0 where it is the tensor itself. */
 static uint64_t identity_of(const Rewritten *rewritten, uint32_t tensor) {
@@ -18,64 +18,64 @@ static uint64_t identity_of(const Rewritten *rewritten, uint32_t tensor) {
                                                 : origin;
 }
 
-Carry carry_note(const Rewritten *current, const Round *round, const uint32_t *root, Arena *arena) {
+Transfer transfer_note(const Rewritten *code, const Round *round, const uint32_t *root, Arena *arena) {
     const Nodes *nodes = &round->nodes;
     SortKey *order = RAW_ARRAY(arena, SortKey, nodes->count);
     for (uint32_t n = 0; n < nodes->count; n++)
-        order[n] = (SortKey){identity_of(current, nodes->items[n].tensor), n};
+        order[n] = (SortKey){identity_of(code, nodes->items[n].tensor), n};
     sort_keys(order, nodes->count, arena);
-    Carry carry = {RAW_ARRAY(arena, CarriedPlace, nodes->count), 0};
+    Transfer transfer = {RAW_ARRAY(arena, TransferredPlace, nodes->count), 0};
     for (uint32_t i = 0; i < nodes->count; i++) {
         uint32_t n = order[i].id, blocks = nodes->items[n].blocks;
         const Rect *rects = round->placement.rects[root ? root[n] : n];
         if (!rects) continue;
         Rect *kept = RAW_ARRAY(arena, Rect, blocks);
         memcpy(kept, rects, blocks * sizeof(Rect));
-        carry.items[carry.count++] = (CarriedPlace){order[i].key, kept, blocks};
+        transfer.items[transfer.count++] = (TransferredPlace){order[i].key, kept, blocks};
     }
-    return carry;
+    return transfer;
 }
 
-CarryList carry_begin(uint32_t most, Arena *arena) {
-    return (CarryList){{RAW_ARRAY(arena, CarriedPlace, most), 0}};
+TransferList transfer_begin(uint32_t most, Arena *arena) {
+    return (TransferList){{RAW_ARRAY(arena, TransferredPlace, most), 0}};
 }
 
-void carry_access(CarryList *list, uint32_t tensor, uint32_t access, const Rect *rect) {
-    list->carry.items[list->carry.count++] =
-        (CarriedPlace){(uint64_t)tensor << 32 | (access + 1), rect, 1};
+void transfer_access(TransferList *list, uint32_t tensor, uint32_t access, const Rect *rect) {
+    list->transfer.items[list->transfer.count++] =
+        (TransferredPlace){(uint64_t)tensor << 32 | (access + 1), rect, 1};
 }
 
-void carry_node(CarryList *list, const Rewritten *current, const Node *node, const Rect *rects) {
-    list->carry.items[list->carry.count++] =
-        (CarriedPlace){identity_of(current, node->tensor), rects, node->blocks};
+void transfer_node(TransferList *list, const Rewritten *code, const Node *node, const Rect *rects) {
+    list->transfer.items[list->transfer.count++] =
+        (TransferredPlace){identity_of(code, node->tensor), rects, node->blocks};
 }
 
-Carry carry_end(CarryList *list, Arena *arena) {
-    uint32_t count = list->carry.count;
+Transfer transfer_end(TransferList *list, Arena *arena) {
+    uint32_t count = list->transfer.count;
     SortKey *order = RAW_ARRAY(arena, SortKey, count);
     for (uint32_t i = 0; i < count; i++)
-        order[i] = (SortKey){list->carry.items[i].identity, i};
+        order[i] = (SortKey){list->transfer.items[i].identity, i};
     sort_keys(order, count, arena);
-    Carry carry = {RAW_ARRAY(arena, CarriedPlace, count), count};
+    Transfer transfer = {RAW_ARRAY(arena, TransferredPlace, count), count};
     for (uint32_t i = 0; i < count; i++)
-        carry.items[i] = list->carry.items[order[i].id];
-    return carry;
+        transfer.items[i] = list->transfer.items[order[i].id];
+    return transfer;
 }
 
 /* The last place of the tensor at or before the identity, else the first behind it. */
-static const CarriedPlace *find_place(const Carry *carry, uint64_t identity) {
-    uint32_t low = 0, high = carry->count;
+static const TransferredPlace *find_place(const Transfer *transfer, uint64_t identity) {
+    uint32_t low = 0, high = transfer->count;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
-        if (carry->items[middle].identity <= identity)
+        if (transfer->items[middle].identity <= identity)
             low = middle + 1;
         else
             high = middle;
     }
-    if (low > 0 && carry->items[low - 1].identity >> 32 == identity >> 32)
-        return &carry->items[low - 1];
-    bool behind = low < carry->count && carry->items[low].identity >> 32 == identity >> 32;
-    return behind ? &carry->items[low] : NULL;
+    if (low > 0 && transfer->items[low - 1].identity >> 32 == identity >> 32)
+        return &transfer->items[low - 1];
+    bool behind = low < transfer->count && transfer->items[low].identity >> 32 == identity >> 32;
+    return behind ? &transfer->items[low] : NULL;
 }
 
 static bool is_in_the_way(const Round *round, uint32_t n, uint32_t m) {
@@ -113,13 +113,13 @@ static void leave_out(Round *round, uint32_t n) {
     placement->score += round->nodes.items[n].cost;
 }
 
-void carry_places(const Carry *carry, const Rewritten *rewritten, Round *round, Arena *arena) {
+void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round, Arena *arena) {
     Nodes *nodes = &round->nodes;
     round->placement = (Placement){.rects = NEW_ARRAY(arena, Rect *, nodes->count),
                                    .failed = RAW_ARRAY(arena, uint32_t, nodes->count)};
     for (uint32_t n = 0; n < nodes->count; n++) {
         const Node *node = &nodes->items[n];
-        const CarriedPlace *place = find_place(carry, identity_of(rewritten, node->tensor));
+        const TransferredPlace *place = find_place(transfer, identity_of(rewritten, node->tensor));
         const Rect *rects = node->fixed ? node->rects : place ? place->rects : NULL;
         if (!rects || (!node->fixed && place->blocks != node->blocks)) continue;
         round->placement.rects[n] = RAW_ARRAY(arena, Rect, node->blocks);

@@ -1,4 +1,7 @@
-#include "driver/lodging.h"
+#include "spill/lodging.h"
+
+#include "spill/choose_gaps.h"
+#include "spill/lodge.h"
 
 #include <string.h>
 
@@ -110,13 +113,13 @@ static uint32_t cut_tensor(Lodging *pass, uint32_t from) {
     return end;
 }
 
-static Carry note_places(Lodging *pass, const bool *candidate) {
+static Transfer note_places(Lodging *pass, const bool *candidate) {
     const Nodes *nodes = &pass->round->nodes;
-    CarryList list = carry_begin(pass->list.count + nodes->count, pass->memory);
+    TransferList list = transfer_begin(pass->list.count + nodes->count, pass->memory);
     for (uint32_t i = 0; i < pass->list.count; i++) {
         const Stretch *stretch = &pass->list.items[i];
         if (pass->items[i].rect.mask)
-            carry_access(&list, stretch->tensor, stretch->first, &pass->items[i].rect);
+            transfer_access(&list, stretch->tensor, stretch->first, &pass->items[i].rect);
     }
     const Lodger *next = pass->items + pass->list.count;
     for (uint32_t n = 0; n < nodes->count; n++) {
@@ -130,27 +133,33 @@ static Carry note_places(Lodging *pass, const bool *candidate) {
             if (lives) rects[b] = next++->rect;
             all &= rects[b].mask != 0;
         }
-        if (all) carry_node(&list, pass->current, node, rects);
+        if (all) transfer_node(&list, pass->current, node, rects);
     }
-    return carry_end(&list, pass->memory);
+    return transfer_end(&list, pass->memory);
 }
 
-Carry find_lodging(Plan *plan, const Sources *sources, const Live *live, const Target *target,
-                   uint32_t size, const Rewritten *current, const Round *round,
-                   ResideOptions options, LodgeEffort effort, Arena *memory) {
-    Lodging pass = {.plan = plan, .current = current, .round = round, .memory = memory};
-    pass.list = list_stretches(plan, sources, live, target, options, memory);
+void search_jointly(State *state) {
+    const Facts *facts = state->facts;
+    rewrite_state(state);
+    analyse_state(state);
+    ResideOptions options = choice_options(state);
+    Lodging pass = {.plan = &state->plan,
+                    .current = &state->code,
+                    .round = &state->now,
+                    .memory = &state->memory};
+    pass.list = list_stretches(facts, options, &state->plan, &state->memory);
     number_points(&pass);
     gather_items(&pass, options.candidate);
     LodgeProblem problem = {.items = pass.items,
                             .count = pass.count,
                             .store = pass.list.stores,
                             .nvalues = pass.list.nstores,
-                            .npoints = plan->func->ninsts,
-                            .size = size,
-                            .full = options.size == size};
-    lodge(&problem, effort, memory);
+                            .npoints = facts->func->ninsts,
+                            .size = facts->size,
+                            .full = options.size == facts->size};
+    lodge(&problem, (LodgeEffort){state->method.joint_steps, facts->deadline}, &state->memory);
     for (uint32_t i = 0; i < pass.list.count;)
         i = cut_tensor(&pass, i);
-    return note_places(&pass, options.candidate);
+    state->hints = note_places(&pass, options.candidate);
+    state->hinted = true;
 }

@@ -1,4 +1,4 @@
-#include "driver/keep.h"
+#include "driver/stable.h"
 
 #include <math.h>
 #include <string.h>
@@ -161,7 +161,7 @@ static Rect *present_rects(const Keep *keep, uint32_t t) {
 static bool is_apart(const Keep *keep, Partner partner) {
     const Node *dst = &keep->round->nodes.items[partner.dst];
     const Node *src = &keep->round->nodes.items[partner.src];
-    if (!keep->options->options->coalesce || dst->blocks != src->blocks) return true;
+    if (!keep->options->coalesce || dst->blocks != src->blocks) return true;
     if (keep->options->placed)
         return !same_rects(present_rects(keep, dst->tensor), present_rects(keep, src->tensor),
                            dst->blocks);
@@ -261,7 +261,12 @@ static void place_around(Keep *keep, Round *view) {
         nodes->items[n].fixed = true;
         nodes->items[n].rects = keep->wish[n];
     }
-    colour_round(keep->options->options, keep->axis.size, true, keep->arena, view);
+    PlaceProblem problem = {&view->nodes, &view->pressure, keep->axis.size};
+    Placed found = place(&problem, &keep->options->placer, keep->arena);
+    view->graph = found.graph;
+    view->stack = found.stack;
+    view->placement = found.placement;
+    view->placed = found.placed;
     nodes->items = keep->merged.nodes.items;
 }
 
@@ -366,11 +371,11 @@ static void spread(Keep *keep, const Round *view) {
 }
 
 /* A graph larger than this is not built for it. */
-static const uint64_t MOST_MEETINGS = (uint64_t)1 << 28;
+static const uint64_t MOST_CONFLICTS = (uint64_t)1 << 28;
 
 bool keep_places(const KeepOptions *options, Arena *arena, Round *round, KeepCount *count) {
-    uint32_t size = target_granules(options->target);
-    if (round->meetings > MOST_MEETINGS) return false;
+    uint32_t size = options->size;
+    if (round->conflicts > MOST_CONFLICTS) return false;
     Keep keep = {.options = options, .arena = arena, .round = round, .axis = axis_make(size)};
     find_old(&keep);
     merge_partners(&keep);

@@ -1,4 +1,4 @@
-#include "spill/lastresort.h"
+#include "spill/everywhere.h"
 
 #include "place/first_fit.h"
 #include "support/sort.h"
@@ -256,7 +256,7 @@ static bool is_long(const Resort *resort, const uint32_t *group, uint32_t count)
 /* Copies of one instruction after the other. Groups with long ranges come first and keep others
  * away where there is room for that, so that the result passes for placed by its live ranges too.
  */
-static LastResort place_copies(Resort *resort, const Plan *plan) {
+static Everywhere place_copies(Resort *resort, const Plan *plan) {
     uint32_t count;
     SortKey *copies = copies_by_inst(resort, plan, &count);
     uint32_t *group = RAW_ARRAY(resort->scratch, uint32_t, count);
@@ -276,12 +276,12 @@ static LastResort place_copies(Resort *resort, const Plan *plan) {
                 resort->ntaken = all;
             }
             if (status != PACK_FOUND)
-                return (LastResort){.inst = (uint32_t)(copies[first].key - 1),
+                return (Everywhere){.inst = (uint32_t)(copies[first].key - 1),
                                     .proved = status == PACK_IMPOSSIBLE};
             for (uint32_t g = 0; lasting && g < size; g++)
                 note_taken(resort, group[g]);
         }
-    return (LastResort){.placed = true};
+    return (Everywhere){.placed = true};
 }
 
 /* The instruction at which what stays takes most. */
@@ -308,7 +308,7 @@ static uint32_t fullest_point(const Resort *resort) {
     return fullest;
 }
 
-LastResort last_resort(Plan *plan, const Sources *sources, const Target *target, Arena *arena,
+Everywhere everywhere(Plan *plan, const Sources *sources, const Target *target, Arena *arena,
                        Rewritten *result) {
     Arena scratch;
     arena_init(&scratch);
@@ -322,7 +322,7 @@ LastResort last_resort(Plan *plan, const Sources *sources, const Target *target,
                      .scratch = &scratch};
     resort.live = live_range(result->func, arena);
     PackStatus status = place_what_stays(&resort);
-    LastResort outcome;
+    Everywhere outcome;
     if (status == PACK_FOUND) {
         outcome = place_copies(&resort, plan);
     } else {
@@ -330,7 +330,7 @@ LastResort last_resort(Plan *plan, const Sources *sources, const Target *target,
         while (result->origin_inst[point] == INSERTED && point + 1 < result->func->ninsts)
             point++;
         outcome =
-            (LastResort){.inst = result->origin_inst[point], .proved = status == PACK_IMPOSSIBLE};
+            (Everywhere){.inst = result->origin_inst[point], .proved = status == PACK_IMPOSSIBLE};
     }
     arena_free(&scratch);
     return outcome;

@@ -1,6 +1,6 @@
 /* What a placed function carries besides its places. */
-#ifndef DRIVER_FINISH_H
-#define DRIVER_FINISH_H
+#ifndef IR_MARKS_H
+#define IR_MARKS_H
 
 #include "ir/ir.h"
 

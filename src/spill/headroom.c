@@ -1,4 +1,4 @@
-#include "driver/headroom.h"
+#include "spill/headroom.h"
 
 Headroom headroom_make(uint32_t ninsts, uint32_t size, Arena *arena) {
     return (Headroom){.size = size,

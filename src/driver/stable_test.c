@@ -1,5 +1,5 @@
 /* Places of an earlier allocation: what stays, what moves, and what it must not cost. */
-#include "driver/keep.h"
+#include "driver/stable.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

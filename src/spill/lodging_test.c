@@ -1,5 +1,5 @@
 /* Spill code of whole programs against the linear bound. */
-#include "driver/lodging.h"
+#include "spill/lodging.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

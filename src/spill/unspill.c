@@ -1,7 +1,8 @@
-#include "driver/refill.h"
+#include "spill/unspill.h"
 
 #include <string.h>
 
+#include "ir/dma.h"
 #include "place/first_fit.h"
 #include "support/sort.h"
 
@@ -274,30 +275,59 @@ static void forget_spills(Plan *plan) {
         if (plan->spilled[t]) plan_note_spilled(plan, t);
 }
 
-Carry refill(Plan *plan, const Rewritten *current, const Round *round, const Target *target,
-             uint32_t size, Arena *memory, uint32_t *joined) {
-    Pass pass = {.plan = plan,
-                 .current = current,
-                 .round = round,
-                 .target = target,
-                 .size = size,
+Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
+    Pass pass = {.plan = &state->plan,
+                 .current = &state->code,
+                 .round = &state->now,
+                 .target = state->facts->target,
+                 .size = state->facts->size,
                  .memory = memory,
                  .steps = REFILL_STEPS,
-                 .joints = NEW_ARRAY(memory, Joint, round->nodes.count),
-                 .seen = NEW_ARRAY(memory, uint32_t, round->nodes.count)};
-    for (uint32_t n = 0; n < round->nodes.count; n++)
+                 .joints = NEW_ARRAY(memory, Joint, state->now.nodes.count),
+                 .seen = NEW_ARRAY(memory, uint32_t, state->now.nodes.count)};
+    const Nodes *nodes = &state->now.nodes;
+    for (uint32_t n = 0; n < nodes->count; n++)
         pass.joints[n] = (Joint){
-            .joined_to = n, .next = NO_NODE, .last = n, .range = round->nodes.items[n].range};
+            .joined_to = n, .next = NO_NODE, .last = n, .range = nodes->items[n].range};
     index_starts(&pass);
     uint32_t count;
     Seam *seams = find_seams(&pass, &count);
     *joined = 0;
     for (uint32_t i = 0; i < count && pass.steps > 0; i++)
         *joined += try_join(&pass, &seams[i]);
-    forget_spills(plan);
-    uint32_t *roots = RAW_ARRAY(memory, uint32_t, round->nodes.count);
-    for (uint32_t n = 0; n < round->nodes.count; n++)
+    forget_spills(&state->plan);
+    uint32_t *roots = RAW_ARRAY(memory, uint32_t, nodes->count);
+    for (uint32_t n = 0; n < nodes->count; n++)
         roots[n] = root_of(&pass, n);
     arena_free(&pass.scratch);
-    return carry_note(current, round, roots, memory);
+    return transfer_note(&state->code, &state->now, roots, memory);
+}
+
+/* Rewrites with fewer cuts, nodes in the places found for them. True if all have them and that is cheaper.
+ */
+static bool try_joined(State *state, const Transfer *places, int64_t before) {
+    rewrite_state(state);
+    analyse_state(state);
+    state->now.graph = build(&state->now.nodes, &state->round_memory);
+    transfer_places(places, &state->code, &state->now, &state->round_memory);
+    if (!state->now.placed || state_cycles(state) >= before)
+        return false;
+    commit_places(state);
+    return true;
+}
+
+void unspill(State *state) {
+    if (!state->facts->reload_elim || state->minimal || !state->now.graph.of ||
+        !plan_spills(&state->plan))
+        return;
+    Rewritten code = state->code;
+    double *cost = state->cost;
+    int64_t before = state_cycles(state);
+    PlanCuts cuts = plan_save(&state->plan, &state->memory);
+    uint32_t joined;
+    Transfer places = join_cuts(state, &state->memory, &joined);
+    if (joined > 0 && try_joined(state, &places, before)) return;
+    plan_restore(&state->plan, &cuts);
+    state->code = code;
+    state->cost = cost;
 }

@@ -1,0 +1,17 @@
+#include "spill/choose_gaps.h"
+
+ResideOptions choice_options(const State *state) {
+    enum { STEPS = 30000000 };
+    uint64_t size = state->facts->size;
+    return (ResideOptions){.live = &state->live,
+                           .candidate = state->candidate,
+                           .held = state->headroom.held,
+                           .size = (uint32_t)(size - size * state->method.percent / 100),
+                           .steps = STEPS};
+}
+
+void start_with_choice(State *state) {
+    for (uint32_t t = 0; t < state->plan.func->ntensors; t++)
+        state->candidate[t] = state->plan.spillable[t];
+    reside(state->facts, choice_options(state), &state->plan);
+}

@@ -1,0 +1,14 @@
+/* The first choice of a strategy: which gaps of all values are kept on chip. */
+#ifndef SPILL_CHOOSE_GAPS_H
+#define SPILL_CHOOSE_GAPS_H
+
+#include "spill/reside.h"
+#include "spill/state.h"
+
+/* The options of a choice as the state has them: candidates, headroom, the percent left free. */
+ResideOptions choice_options(const State *state);
+
+/* Lets the gaps of all values that may be spilled compete for room. Leaves a closed plan. */
+void start_with_choice(State *state);
+
+#endif

@@ -1,0 +1,27 @@
+/* Facts: what is known of a function before anything is spilled. The context of the rounds, which
+ * never changes; what does is the state. */
+#ifndef SPILL_FACTS_H
+#define SPILL_FACTS_H
+
+#include "analysis/live.h"
+#include "spill/plan.h"
+#include "spill/source.h"
+
+typedef struct {
+    const Func *func; /* its webs split; what is allocated */
+    const Target *target;
+    uint32_t size;    /* whole granules of the byte axis */
+    Live live;        /* of func */
+    Plan plan;        /* accesses and loops of func; nothing is cut */
+    Sources sources;  /* of values in DRAM */
+    const Str *names; /* [ntensors] the input's name of each tensor */
+    /* What the user asked for. */
+    bool coalesce, remat, reload_elim, split;
+    bool remat_reads;     /* the flat cost model prices rematerialisable reads once more */
+    uint64_t max_reloads; /* past so many each copy serves one access */
+    uint64_t seed;        /* of the searches */
+    double deadline;      /* seconds of the monotonic clock, when searches end; 0: never */
+    bool named;           /* copies get their names in each round, for the report */
+} Facts;
+
+#endif

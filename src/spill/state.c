@@ -1,0 +1,196 @@
+#include "spill/state.h"
+
+#include <assert.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ir/dma.h"
+#include "place/evict.h"
+#include "spill/legalize.h"
+#include "support/clock.h"
+
+State *state_make(const Facts *facts, Method method) {
+    State *state = malloc(sizeof *state);
+    if (!state) out_of_memory();
+    *state = (State){.facts = facts, .method = method};
+    arena_init(&state->memory);
+    arena_init(&state->round_memory);
+    writer_to_memory(&state->log);
+    uint32_t ninsts = facts->func->ninsts;
+    state->live = model_ranges(facts->func, &facts->live, method.flat, &state->memory);
+    state->plan = plan_copy(&facts->plan, &state->memory);
+    state->candidate = NEW_ARRAY(&state->memory, bool, facts->func->ntensors);
+    state->frozen = NEW_ARRAY(&state->memory, bool, ninsts);
+    state->headroom = headroom_make(ninsts, facts->size, &state->memory);
+    return state;
+}
+
+void state_free(State *state) {
+    writer_free(&state->log);
+    arena_free(&state->memory);
+    arena_free(&state->round_memory);
+    free(state);
+}
+
+int64_t state_cycles(const State *state) {
+    return sum_dmas(state->code.func, state->facts->target).cycles;
+}
+
+/* ---- code ---- */
+
+static void *copy_items(const void *items, size_t count, size_t size, Arena *arena) {
+    void *copy = arena_raw(arena, count, size);
+    if (count) memcpy(copy, items, count * size);
+    return copy;
+}
+
+Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena) {
+    Rewritten same = {.func = NEW(arena, Func),
+                      .origin = RAW_ARRAY(arena, uint32_t, func->ntensors),
+                      .role = NEW_ARRAY(arena, uint8_t, func->ntensors),
+                      .first_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
+                      .end_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
+                      .origin_inst = RAW_ARRAY(arena, uint32_t, func->ninsts),
+                      .live = live};
+    *same.func = *func;
+    same.func->tensors = copy_items(func->tensors, func->ntensors, sizeof(Tensor), arena);
+    same.func->insts = copy_items(func->insts, func->ninsts, sizeof(Inst), arena);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        same.origin[t] = t;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        same.origin_inst[i] = i;
+    return same;
+}
+
+void rewrite_state(State *state) {
+    double begin = clock_now();
+    const Facts *facts = state->facts;
+    RewriteOptions options = {.remat = facts->remat};
+    state->code = plan_spills(&state->plan)
+                      ? rewrite(&state->plan, &facts->sources, options, &state->memory)
+                      : rewrite_nothing(facts->func, &facts->live, &state->memory);
+    if (facts->named) legalize(&state->code, facts->names, &state->memory);
+    state->seconds.spill += clock_now() - begin;
+}
+
+void analyse_state(State *state) {
+    double begin = clock_now();
+    const Facts *facts = state->facts;
+    CostModel model = {facts->target, state->method.flat, facts->remat_reads};
+    arena_free(&state->round_memory);
+    analyse_round(&state->code, &state->plan, model, &state->round_memory, &state->now);
+    state->seconds.analyse += clock_now() - begin;
+}
+
+/* ---- places ---- */
+
+/* Steps of the exact search: a hundredth of them once something is spilled, when another round
+ * costs less than a longer search. */
+static void set_exact_steps(const State *state, bool spilled, Placer *placer) {
+    enum { OF_EACH = 4, THOUSAND = 1000, PART = 100 };
+    placer->exact_steps = state->method.exact_steps / (spilled ? PART : 1);
+    placer->exact_steps_of_each = placer->exact_steps / THOUSAND * OF_EACH;
+}
+
+Placer state_placer(const State *state, bool spilled) {
+    const Method *method = &state->method;
+    bool more = method->place >= PLACE_EVICT;
+    Placer placer = {.flat = method->flat,
+                     .metric = method->metric,
+                     .evict = more,
+                     .by_height = more,
+                     .other_metrics = more,
+                     .crowded = spilled && more,
+                     .seed = state->facts->seed,
+                     .deadline = state->facts->deadline};
+    if (method->place == PLACE_EXACT) set_exact_steps(state, spilled, &placer);
+    return placer;
+}
+
+static bool take_placed(Round *round, const Placed *found) {
+    round->graph = found->graph;
+    round->stack = found->stack;
+    round->placement = found->placement;
+    return round->placed = found->placed;
+}
+
+/* Partners share a place; true if all nodes have one so. */
+static bool place_partners(State *state, const PlaceProblem *problem, const Placer *placer) {
+    static_assert(INSERTED == UINT32_MAX, "an inserted copy is never frozen");
+    Round *now = &state->now;
+    Freeze freeze = {state->frozen, state->code.origin_inst};
+    Coalesced found =
+        place_coalesced(now->func, problem, placer, &freeze, &state->round_memory);
+    now->groups = found.groups;
+    if (!found.places.placed) return false;
+    now->coalesced = found.merges;
+    return take_placed(now, &found.places);
+}
+
+/* Partners share a place before anything is spilled, or where all else has failed; in between, room
+ * for the values comes first (see recolour()). Where a point is so far over capacity that the graph
+ * would be larger than this, none is built. */
+static void place_anywhere(State *state) {
+    enum { LARGEST_GRAPH = 1 << 28 };
+    Round *now = &state->now;
+    bool spilled = plan_spills(&state->plan), coalesce = state->facts->coalesce;
+    bool first = !spilled || state->method.place == PLACE_SELECT;
+    PlaceProblem problem = {&now->nodes, &now->pressure, state->facts->size};
+    Placer placer = state_placer(state, spilled);
+    if (coalesce && first && place_partners(state, &problem, &placer)) return;
+    if (now->conflicts <= LARGEST_GRAPH) {
+        Placed found = place(&problem, &placer, &state->round_memory);
+        take_placed(now, &found);
+    }
+    if (coalesce && !first && !now->placed) place_partners(state, &problem, &placer);
+}
+
+/* Steps of eviction: plenty for small functions, in proportion to the graph for large ones. */
+static EvictLimits evict_limits(const State *state) {
+    enum { LEAST = 2000000, PER_EDGE = 10 };
+    return (EvictLimits){state->facts->size, LEAST + PER_EDGE * state->now.graph.edges};
+}
+
+/* Nodes go where the hints say; those without a place evict others. */
+static void place_as_hinted(State *state) {
+    Round *now = &state->now;
+    now->graph = build(&now->nodes, &state->round_memory);
+    transfer_places(&state->hints, &state->code, now, &state->round_memory);
+    if (!now->placed && state->rounds > 0)
+        now->placed = evict(&now->nodes, &now->graph, evict_limits(state), &now->placement,
+                            &state->round_memory);
+}
+
+bool place_state(State *state) {
+    double begin = clock_now();
+    if (state->hinted)
+        place_as_hinted(state);
+    else
+        place_anywhere(state);
+    if (!state->now.placed) state->score = state->now.placement.score;
+    state->seconds.colour += clock_now() - begin;
+    return state->now.placed;
+}
+
+static Place *node_places(const Round *round, uint32_t n, Arena *arena) {
+    uint32_t blocks = round->nodes.items[n].blocks;
+    Place *places = RAW_ARRAY(arena, Place, blocks);
+    for (uint32_t b = 0; b < blocks; b++) {
+        Rect rect = round->placement.rects[n][b];
+        places[b] = place_at(rect.low, rect.mask);
+    }
+    return places;
+}
+
+void commit_places(State *state) {
+    assert(state->now.placed);
+    Func *func = state->code.func;
+    const Nodes *nodes = &state->now.nodes;
+    state->cost = RAW_ARRAY(&state->memory, double, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        state->cost[t] = nodes->of[t] == NO_NODE ? INFINITY : nodes->items[nodes->of[t]].cost;
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (!nodes->items[n].fixed)
+            func->tensors[nodes->items[n].tensor].at = node_places(&state->now, n, &state->memory);
+}

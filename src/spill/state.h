@@ -1,0 +1,81 @@
+/* State: what one strategy has decided so far, and the round that this has led to. */
+#ifndef SPILL_STATE_H
+#define SPILL_STATE_H
+
+#include "spill/facts.h"
+#include "spill/headroom.h"
+#include "spill/transfer.h"
+#include "support/writer.h"
+
+/* How hard places are looked for. */
+typedef enum {
+    PLACE_SELECT, /* simplify and select: the seed's */
+    PLACE_EVICT,  /* other orders too, and nodes that are left out evict others */
+    PLACE_EXACT   /* and an exact search, where no point is over capacity */
+} PlaceEffort;
+
+/* How a strategy goes about it; set once. */
+typedef struct {
+    const char *name;
+    bool flat;         /* costs, ranges and select of the flat allocator */
+    int metric;        /* of simplify, 0 to 2 */
+    PlaceEffort place; /* how places are looked for */
+    uint32_t percent;  /* of the State Buffer that choices of gaps leave free */
+    uint64_t joint_steps, exact_steps; /* of the joint search, and of the exact one */
+} Method;
+
+typedef struct {
+    double analyse, colour, spill;
+} PhaseSeconds;
+
+typedef struct {
+    const Facts *facts;
+    Method method;
+    Live live;    /* of facts->func, as the cost model sees it */
+    Arena memory; /* of all that outlives a round; owned */
+    /* Decided so far. */
+    Plan plan;       /* split points */
+    bool *candidate; /* [ntensors] its gaps compete for room */
+    Headroom headroom;
+    bool hinted; /* nodes go where `hints` says */
+    Transfer hints;
+    bool *frozen; /* [ninsts] copies whose ends were found not to fit in one place */
+    bool minimal; /* past the cap on reloads: each copy serves one access */
+    /* What came of it. */
+    Rewritten code;     /* the function with the plan carried out */
+    Round now;          /* its analysis and places */
+    Arena round_memory; /* of `now`; owned */
+    uint32_t rounds;
+    double score; /* of the last round in which something found no place */
+    double *cost; /* [ntensors of the code] of the last round */
+    Writer log;   /* the lines of -v; owned */
+    PhaseSeconds seconds;
+} State;
+
+/* A state without cuts, for state_free(). O(accesses). */
+State *state_make(const Facts *facts, Method method);
+void state_free(State *state);
+
+/* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that
+ * places and marks can be set. `live` are its ranges. O(tensors + instructions). */
+Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena);
+
+/* Rewrites the function with the plan as it is. Invalidates `now`. */
+void rewrite_state(State *state);
+
+/* Analyses the rewritten function: a new round, without places. */
+void analyse_state(State *state);
+
+/* The passes of place() that the method asks for. `spilled`: this is not the input as it came. */
+Placer state_placer(const State *state, bool spilled);
+
+/* Looks for places for the analysed round: true if all nodes have one. */
+bool place_state(State *state);
+
+/* The places of a round that has them all become those of the code, and its costs too. */
+void commit_places(State *state);
+
+/* Cycles of all DMAs of the code. O(instructions). */
+int64_t state_cycles(const State *state);
+
+#endif
