@@ -60,20 +60,21 @@ static double find_deadline(const Job *job) {
     return started(job) + (job->options->effort == ANYTIME ? limit - limit / PARTS : limit);
 }
 
-/* What the user asked for. */
-static Facts wanted_facts(const Job *job) {
+/* Facts of a function and what the user asked for. */
+static Facts make_facts(const Job *job, const Split *split, const Live *live) {
     const Options *options = job->options;
-    return (Facts){.target = job->target,
-                   .size = target_granules(job->target),
-                   .coalesce = options->coalesce,
-                   .remat = options->remat,
-                   .reload_elim = options->reload_elim,
-                   .split = options->split,
-                   .remat_reads = options->dma_optlevel > 4,
-                   .max_reloads = options->max_reloads,
-                   .seed = options->seed,
-                   .deadline = find_deadline(job),
-                   .named = options->verbose};
+    Facts facts = facts_make(split->func, live, job->target, job->arena);
+    facts.names = name_tensors(job->func, split, job->arena);
+    facts.coalesce = options->coalesce;
+    facts.remat = options->remat;
+    facts.reload_elim = options->reload_elim;
+    facts.split = options->split;
+    facts.remat_reads = options->dma_optlevel > 4;
+    facts.max_reloads = options->max_reloads;
+    facts.seed = options->seed;
+    facts.deadline = find_deadline(job);
+    facts.named = options->verbose;
+    return facts;
 }
 
 /* What is known before anything is spilled. `live` are the ranges of the input. */
@@ -81,15 +82,10 @@ static void analyse(Job *job, const Live *live) {
     double begin = clock_now();
     Split split = {.func = job->func};
     if (job->options->split) split = split_webs(job->func, job->arena);
-    Facts *facts = &job->facts;
-    *facts = wanted_facts(job);
-    facts->func = split.func;
-    facts->live = split.added ? live_range(split.func, job->arena) : *live;
-    facts->plan = plan_make(split.func, job->arena);
-    facts->names = name_tensors(job->func, &split, job->arena);
-    facts->sources = sources_make(&facts->plan, job->arena);
+    Live own = split.added ? live_range(split.func, job->arena) : *live;
+    job->facts = make_facts(job, &split, &own);
     job->result.report.split = split.added;
-    report_input(facts, &job->result.report);
+    report_input(&job->facts, &job->result.report);
     job->result.report.seconds.analyse += clock_now() - begin;
 }
 
@@ -254,11 +250,7 @@ static bool is_verified(Job *job) {
 /* An input that says that it is placed is checked as it is. */
 static AllocStatus check_placed(Job *job, const Live *live) {
     Split split = {.func = job->func};
-    job->facts = wanted_facts(job);
-    job->facts.func = job->func;
-    job->facts.live = *live;
-    job->facts.plan = plan_make(job->func, job->arena);
-    job->facts.names = name_tensors(job->func, &split, job->arena);
+    job->facts = make_facts(job, &split, live);
     job->code = rewrite_nothing(job->func, live, job->arena);
     job->plan = job->facts.plan;
     report(job);

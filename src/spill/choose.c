@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "spill/choice.h"
-#include "spill/farthest.h"
 #include "spill/improve.h"
 #include "spill/prices.h"
 #include "support/checked.h"
@@ -114,8 +113,6 @@ static void search_choice(Choice *choice, Best *best, Arena *scratch) {
     double *price = RAW_ARRAY(scratch, double, choice->count);
     area_prices(choice, price);
     fill_by_worth(choice, price, best, scratch);
-    choose_farthest(choice, scratch);
-    note(choice, best);
     Prices prices;
     prices_init(&prices, choice, scratch);
     for (int round = 0; round < ROUNDS && choice->steps > steps / 2; round++) {

@@ -1,7 +1,7 @@
 #include "spill/choose_gaps.h"
 
 ResideOptions choice_options(const State *state) {
-    enum { STEPS = 30000000 };
+    enum { STEPS = 10000000 };
     uint64_t size = state->facts->size;
     return (ResideOptions){.live = &state->live,
                            .candidate = state->candidate,

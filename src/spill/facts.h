@@ -24,4 +24,8 @@ typedef struct {
     bool named;           /* copies get their names in each round, for the report */
 } Facts;
 
+/* Facts of a function whose ranges are `live`, with every optimisation on, no limit and no names;
+ * the caller sets what was asked for. O(accesses log accesses). */
+Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena);
+
 #endif

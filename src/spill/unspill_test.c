@@ -1,5 +1,5 @@
-/* Refill: cuts that have room after all are taken back. */
-#include "spill/refill.h"
+/* Unspill: cuts that have room after all are taken back. */
+#include "spill/unspill.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,58 +14,57 @@
 typedef struct {
     Arena arena;
     const Module *module;
-    const Func *func;
-    Plan plan;
-    Sources sources;
-    Options options;
-    uint32_t size; /* granules */
+    Facts facts;
+    Live live;
+    State *state;
     uint32_t cuts;
-    Rewritten current;
-    Round round;
 } Test;
 
 static void rewrite_test(Test *test) {
-    test->current = rewrite(&test->plan, &test->sources, (RewriteOptions){0}, &test->arena);
-    analyse_round(&test->current, &test->plan, &test->module->target, &test->options, &test->arena,
-                  &test->round);
-    test->round.graph = build(&test->round.nodes, &test->arena);
+    rewrite_state(test->state);
+    analyse_state(test->state);
+    test->state->now.graph = build(&test->state->now.nodes, &test->state->round_memory);
 }
 
 static void cut_everything(Test *test) {
-    for (uint32_t t = 0; t < test->func->ntensors; t++)
-        for (uint32_t a = test->plan.first[t] + 1;
-             test->plan.spillable[t] && a < test->plan.first[t + 1]; a++) {
-            plan_cut_gap(&test->plan, t, a, false);
+    Plan *plan = &test->state->plan;
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        for (uint32_t a = plan->first[t] + 1; plan->spillable[t] && a < plan->first[t + 1]; a++) {
+            plan_cut_gap(plan, t, a, false);
             test->cuts++;
         }
 }
 
 /* Everything cut, and placed on an axis of the module's size or more. */
 static void begin(Test *test, uint64_t seed, uint32_t percent, uint32_t more) {
-    arena_init(&test->arena);
+    *test = (Test){0};
     Module *module = straight_code(&test->arena, 60, 15, percent, seed);
     test->module = module;
-    test->func = module->funcs;
-    test->plan = plan_make(test->func, &test->arena);
-    test->sources = sources_make(&test->plan, &test->arena);
-    test->options = options_default();
-    test->size = target_granules(&module->target) * more;
-    test->cuts = 0;
+    test->live = live_range(module->funcs, &test->arena);
+    test->facts = facts_make(module->funcs, &test->live, &module->target, &test->arena);
+    test->facts.remat = false;
+    test->facts.size *= more;
+    test->state = state_make(&test->facts, (Method){.name = "test", .place = PLACE_EVICT});
     cut_everything(test);
     rewrite_test(test);
-    colour_round(&test->options, test->size, true, &test->arena, &test->round);
-    assert_true(test->round.placed);
+    assert_true(place_state(test->state));
+}
+
+static void end(Test *test) {
+    state_free(test->state);
+    arena_free(&test->arena);
 }
 
 static uint32_t cuts_left(const Test *test) {
+    const Plan *plan = &test->state->plan;
     uint32_t count = 0;
-    for (uint32_t a = 0; a < test->plan.first[test->func->ntensors]; a++)
-        count += test->plan.accesses[a].cut;
+    for (uint32_t a = 0; a < plan->first[plan->func->ntensors]; a++)
+        count += plan->accesses[a].cut;
     return count;
 }
 
 static int64_t cycles(const Test *test) {
-    return sum_dmas(test->current.func, &test->module->target).cycles;
+    return state_cycles(test->state);
 }
 
 static bool share_granules(Rect a, Rect b) {
@@ -74,28 +73,27 @@ static bool share_granules(Rect a, Rect b) {
 
 /* No two nodes that live together share a granule, by their ranges and not by the graph. */
 static void check_places(const Test *test) {
-    const Nodes *nodes = &test->round.nodes;
+    const Nodes *nodes = &test->state->now.nodes;
     for (uint32_t n = 0; n < nodes->count; n++) {
-        Rect one = test->round.placement.rects[n][0];
+        Rect one = test->state->now.placement.rects[n][0];
         assert_int_equal(nodes->items[n].blocks, 1);
-        assert_true(one.high <= test->size);
+        assert_true(one.high <= test->facts.size);
         for (uint32_t m = 0; m < n; m++)
-            assert_false(share_granules(one, test->round.placement.rects[m][0]) &&
+            assert_false(share_granules(one, test->state->now.placement.rects[m][0]) &&
                          live_overlap(nodes->items[n].range, nodes->items[m].range));
     }
 }
 
-/* Refills, carries the plan out anew and checks that all have their places. Returns how many cuts
- * went. */
-static uint32_t refill_test(Test *test) {
+/* Joins cuts, carries the plan out anew and checks that all have their places. Returns how many
+ * cuts went. */
+static uint32_t join_test(Test *test) {
     int64_t before = cycles(test);
     uint32_t cuts = cuts_left(test), joined;
-    Transfer carry = refill(&test->plan, &test->current, &test->round, &test->module->target,
-                         test->size, &test->arena, &joined);
+    Transfer places = join_cuts(test->state, &test->arena, &joined);
     assert_int_equal(cuts_left(test), cuts - joined);
     rewrite_test(test);
-    transfer_places(&transfer, &test->current, &test->round, &test->arena);
-    assert_true(test->round.placed);
+    transfer_places(&places, &test->state->code, &test->state->now, &test->state->round_memory);
+    assert_true(test->state->now.placed);
     check_places(test);
     if (joined > 0) assert_true(cycles(test) < before);
     return joined;
@@ -108,11 +106,11 @@ static void ample_room(void **state) {
         Test test;
         begin(&test, seed, 100, 8);
         assert_true(test.cuts > 0);
-        assert_int_equal(refill_test(&test), test.cuts);
-        assert_int_equal(cycles(&test), sum_dmas(test.func, &test.module->target).cycles);
-        for (uint32_t t = 0; t < test.func->ntensors; t++)
-            assert_false(test.plan.spilled[t]);
-        arena_free(&test.arena);
+        assert_int_equal(join_test(&test), test.cuts);
+        assert_int_equal(cycles(&test), sum_dmas(test.facts.func, &test.module->target).cycles);
+        for (uint32_t t = 0; t < test.facts.func->ntensors; t++)
+            assert_false(test.state->plan.spilled[t]);
+        end(&test);
     }
 }
 
@@ -122,10 +120,10 @@ static void some_room(void **state) {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         Test test;
         begin(&test, seed, 50, 1);
-        uint32_t joined = refill_test(&test);
+        uint32_t joined = join_test(&test);
         assert_true(joined > 0 && joined < test.cuts);
-        assert_true(refill_test(&test) < joined);
-        arena_free(&test.arena);
+        assert_true(join_test(&test) < joined);
+        end(&test);
     }
 }
 

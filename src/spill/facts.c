@@ -1,0 +1,17 @@
+#include "spill/facts.h"
+
+Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena) {
+    Facts facts = {.func = func,
+                   .target = target,
+                   .size = target_granules(target),
+                   .live = *live,
+                   .plan = plan_make(func, arena),
+                   .coalesce = true,
+                   .remat = true,
+                   .reload_elim = true,
+                   .split = true,
+                   .max_reloads = UINT64_MAX,
+                   .seed = 1};
+    facts.sources = sources_make(&facts.plan, arena);
+    return facts;
+}
