@@ -4,12 +4,11 @@
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
-#include "driver/demand.h"
 #include "driver/explain.h"
+#include "driver/feasible.h"
 #include "ir/marks.h"
 #include "ir/dma.h"
 #include "driver/check_fixed.h"
-#include "driver/impossible.h"
 #include "driver/stable.h"
 #include "driver/report.h"
 #include "driver/strategy.h"
@@ -92,15 +91,15 @@ static void analyse(Job *job, const Live *live) {
 /* ---- failure ---- */
 
 /* In the input's own names: its instructions are numbered alike. */
-static void tell_impossible(Job *job, uint32_t inst, bool proved) {
+static void report_failure(Job *job, uint32_t inst, bool proved) {
     Live live = live_range(job->func, job->arena);
-    report_impossible(job->func, &live, job->target, inst, proved, job->diags);
+    Infeasible what = {job->func, &live, job->target, inst, proved};
+    report_infeasible(&what, job->diags);
 }
 
 static bool is_feasible(Job *job) {
-    uint32_t bad =
-        impossible_instruction(&job->facts.plan, &job->facts.live, target_touched(job->target));
-    if (bad != UINT32_MAX) tell_impossible(job, bad, true);
+    uint32_t bad = infeasible_instruction(&job->facts);
+    if (bad != UINT32_MAX) report_failure(job, bad, true);
     return bad == UINT32_MAX;
 }
 
@@ -110,7 +109,7 @@ static bool spill_everywhere(Job *job) {
         everywhere(&job->plan, &job->facts.sources, job->target, job->arena, &job->code);
     bool shared = !outcome.placed && outcome.inst != ENTRY &&
                   copy_is_elidable(job->facts.func, &job->facts.func->insts[outcome.inst]);
-    if (!outcome.placed) tell_impossible(job, outcome.inst, outcome.proved && !shared);
+    if (!outcome.placed) report_failure(job, outcome.inst, outcome.proved && !shared);
     job->result.report.last_resort = true;
     job->result.report.strategy = "everywhere";
     return outcome.placed;
@@ -150,7 +149,7 @@ static void take(Job *job, State *best) {
 }
 
 static State *stable_state(const Job *job) {
-    Method method = {.name = "stable", .place = PLACE_EVICT};
+    Method method = {.name = "stable", .place = PLACE_EVICT, .scale = 1};
     return state_make(&job->facts, method);
 }
 
@@ -251,7 +250,7 @@ static bool is_verified(Job *job) {
 static AllocStatus check_placed(Job *job, const Live *live) {
     Split split = {.func = job->func};
     job->facts = make_facts(job, &split, live);
-    job->code = rewrite_nothing(job->func, live, job->arena);
+    job->code = rewrite_nothing(job->func, &job->facts.live, job->arena);
     job->plan = job->facts.plan;
     report(job);
     return is_verified(job) ? ALLOCATED : WRONG_INPUT;

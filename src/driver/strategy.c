@@ -11,8 +11,8 @@
 #include "support/clock.h"
 
 #define ALWAYS UINT32_MAX
-enum { EXACT_STEPS = 1000000000 };
-enum { SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 1000000 };
+enum { EXACT_STEPS = 1000000000, JOINT_STEPS_EACH = 100000 /* for each instruction */ };
+enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
     /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric, few */
@@ -22,10 +22,10 @@ static const Strategy STRATEGIES[] = {
     {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1},
     {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0, 0},
     {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
-    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 12 * MILLION, 0, 0, 0},
-    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 3, SMALL, ALWAYS, 0, 12 * MILLION, 0, 0, 0},
-    {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, ALWAYS, 0, 0, 1, 0, 0},
+    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 3, SMALL, ALWAYS, 0, 25 * MILLION, 0, 0, 0},
+    {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, SHORT, 0, 0, 1, 0, 0},
     {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0},
     {"headroom-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 0, 15, 0, 0, 0, 0},
     {"seed", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 0, ALWAYS, MEDIUM, 0, 0, 0, 0, 0},
@@ -90,16 +90,23 @@ static bool pass_cap(State *state) {
     return true;
 }
 
+/* True if the spill code costs so much more than the best result that taking cuts back will not make
+ * up for it: a choice of gaps leaves little to take back, cuts at every access a lot. */
+static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
+    int64_t cycles = state_cycles(state);
+    int64_t part = row->start == START_UNCUT ? cycles / 2 : cycles / 10;
+    return cycles - part > best;
+}
+
 /* The rounds of one strategy: the seed's loop. They end because cuts become permanent, and where
- * nothing new is cut; one that costs over twice the best result is given up, as taking cuts back
- * does not halve it. True if everything has its place. */
+ * nothing new is cut. True if everything has its place. */
 static bool run(const Strategy *row, State *state, int64_t best) {
-    enum { MOST_ROUNDS = 24 };
+    enum { MOST_ROUNDS = 64 };
     bool capped = false;
     while (state->rounds < MOST_ROUNDS && !clock_is_past(state->facts->deadline)) {
         if (!capped && !cut(row, state)) return false;
         rewrite_state(state);
-        if (state_cycles(state) / 2 > best) return false;
+        if (is_too_dear(row, state, best)) return false;
         analyse_state(state);
         bool placed = place_state(state);
         report_round(state);
@@ -116,19 +123,21 @@ static bool run(const Strategy *row, State *state, int64_t best) {
 /* ---- the table ---- */
 
 /* What a row asks for, at an effort. */
-static Method method_of(const Strategy *row, const Options *options, int effort) {
+static Method method_of(const Strategy *row, const Options *options, uint32_t ninsts,
+                        int effort) {
     enum { METRICS = 3, USUAL = 2 };
+    uint64_t joint_steps = (uint64_t)ninsts * JOINT_STEPS_EACH;
+    if (joint_steps > row->joint_steps) joint_steps = row->joint_steps;
     Method method = {.name = row->name,
                      .flat = row->flat || options->allocator == ALLOCATOR_FLAT,
                      .metric = (options->metric + row->metric) % METRICS,
                      .place = row->place,
                      .percent = row->percent,
-                     .joint_steps = row->joint_steps,
-                     .exact_steps = EXACT_STEPS};
-    for (int e = USUAL; e < effort; e++) {
-        method.joint_steps *= 10;
-        method.exact_steps *= 10;
-    }
+                     .joint_steps = joint_steps,
+                     .exact_steps = EXACT_STEPS,
+                     .scale = 1};
+    for (int e = USUAL; e < effort; e++)
+        method.scale *= 10;
     return method;
 }
 
@@ -137,6 +146,8 @@ static bool admits(const Facts *facts, const Options *options, const Strategy *r
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
     if (row->start == START_JOINT && !options->split) return false; /* it moves tensors */
     if (row->flat && options->allocator == ALLOCATOR_FLAT) return false; /* as another row */
+    bool shares = row->start != START_UNCUT || row->spiller == SPILL_CONFLICTS;
+    if (shares && !options->reload_elim) return false; /* it decides which reads share a reload */
     return effort <= USUAL || row->place == PLACE_EXACT;
 }
 
@@ -166,7 +177,7 @@ State *run_strategies(const Facts *facts, const Options *options, StrategyTable 
             if (best && is_free(facts, state_cycles(best))) return best;
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback;
             if (admits(facts, options, row, effort) && !(best && fallback))
-                run_row(facts, row, method_of(row, options, effort), &best);
+                run_row(facts, row, method_of(row, options, facts->func->ninsts, effort), &best);
         }
     return best;
 }

@@ -3,6 +3,7 @@
 #include <assert.h>
 
 #include "place/first_fit.h"
+#include "support/checked.h"
 #include "support/sort.h"
 
 /* Granules [low, high) with the quadrants that are free there. */
@@ -350,8 +351,9 @@ static void move_marks(Select *pass, const Node *node, const Rect *rects) {
             pass->marks.middle = rects[b].high;
 }
 
+/* A part of the axis, rounded up to whole granules as the seed rounds bytes. */
 static uint32_t share(uint32_t size, uint32_t numerator, uint32_t denominator) {
-    return (uint32_t)((uint64_t)size * numerator / denominator);
+    return (uint32_t)ceil_div((int64_t)size * numerator, denominator);
 }
 
 static void seed_marks(Select *pass) {

@@ -75,5 +75,7 @@ bool spill_by_chaitin(State *state) {
     PlanCuts before = plan_save(&state->plan, &state->round_memory);
     headroom_overload(&state->headroom, &state->code, &state->now);
     start_with_choice(state);
+    for (uint32_t t = 0; t < state->plan.func->ntensors && !state->facts->reload_elim; t++)
+        if (state->plan.spilled[t]) plan_cut_all(&state->plan, t);
     return !plan_is_saved(&state->plan, &before);
 }

@@ -7,7 +7,7 @@ ResideOptions choice_options(const State *state) {
                            .candidate = state->candidate,
                            .held = state->headroom.held,
                            .size = (uint32_t)(size - size * state->method.percent / 100),
-                           .steps = STEPS};
+                           .steps = STEPS * state->method.scale};
 }
 
 void start_with_choice(State *state) {

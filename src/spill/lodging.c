@@ -157,7 +157,7 @@ void search_jointly(State *state) {
                             .npoints = facts->func->ninsts,
                             .size = facts->size,
                             .full = options.size == facts->size};
-    lodge(&problem, (LodgeEffort){state->method.joint_steps, facts->deadline}, &state->memory);
+    lodge(&problem, (LodgeEffort){state->method.joint_steps * state->method.scale, facts->deadline}, &state->memory);
     for (uint32_t i = 0; i < pass.list.count;)
         i = cut_tensor(&pass, i);
     state->hints = note_places(&pass, options.candidate);

@@ -25,7 +25,7 @@ typedef struct {
     const Live *live;
     const Target *target;
     ResideOptions options;
-    bool remat, reload_elim; /* of the facts */
+    bool remat; /* of the facts */
     Arena scratch;  /* of one level */
     int64_t *trips; /* [nloops] */
     Gap *gaps;
@@ -227,8 +227,7 @@ static void add_gap(Reside *pass, uint32_t tensor, const Element *before, const 
         saturating_mul(dma_of(pass, tensor), blocks_named(pass, tensor, after->first)),
         trips_of(pass, after->level));
     load -= load_credit(pass, tensor, source, before);
-    bool cut = across || pass->plan->accesses[after->first].lasting ||
-               (!pass->reload_elim && points.count > 0);
+    bool cut = across || pass->plan->accesses[after->first].lasting;
     add_item(pass, tensor, points, load, source == UINT32_MAX ? value : NO_VALUE, cut,
              (ItemDecision){.tensor = tensor, .access = after->first});
 }
@@ -424,8 +423,7 @@ static Reside reside_begin(const Facts *facts, ResideOptions options, Plan *plan
                     .live = options.live,
                     .target = facts->target,
                     .options = options,
-                    .remat = facts->remat,
-                    .reload_elim = facts->reload_elim};
+                    .remat = facts->remat};
 }
 
 int64_t reside(const Facts *facts, ResideOptions options, Plan *plan) {

@@ -89,7 +89,7 @@ void analyse_state(State *state) {
  * costs less than a longer search. */
 static void set_exact_steps(const State *state, bool spilled, Placer *placer) {
     enum { OF_EACH = 4, THOUSAND = 1000, PART = 100 };
-    placer->exact_steps = state->method.exact_steps / (spilled ? PART : 1);
+    placer->exact_steps = state->method.exact_steps / (spilled ? PART : 1) * state->method.scale;
     placer->exact_steps_of_each = placer->exact_steps / THOUSAND * OF_EACH;
 }
 
@@ -149,7 +149,8 @@ static void place_anywhere(State *state) {
 /* Steps of eviction: plenty for small functions, in proportion to the graph for large ones. */
 static EvictLimits evict_limits(const State *state) {
     enum { LEAST = 2000000, PER_EDGE = 10 };
-    return (EvictLimits){state->facts->size, LEAST + PER_EDGE * state->now.graph.edges};
+    uint64_t steps = LEAST + PER_EDGE * state->now.graph.edges;
+    return (EvictLimits){state->facts->size, steps * state->method.scale};
 }
 
 /* Nodes go where the hints say; those without a place evict others. */

@@ -22,6 +22,7 @@ typedef struct {
     PlaceEffort place; /* how places are looked for */
     uint32_t percent;  /* of the State Buffer that choices of gaps leave free */
     uint64_t joint_steps, exact_steps; /* of the joint search, and of the exact one */
+    uint64_t scale; /* of the steps of every search: 1, or 10, 100 ... with more effort */
 } Method;
 
 typedef struct {

@@ -1,6 +1,96 @@
-#include "driver/impossible.h"
+#include "driver/feasible.h"
 
+#include "analysis/partners.h"
+#include "analysis/pressure.h"
 #include "support/checked.h"
+
+/* ---- what is needed at the least ---- */
+
+/* Blocks that the access surely names. */
+static int64_t blocks_demanded(const Func *func, uint32_t tensor, uint32_t point) {
+    const Inst *inst = &func->insts[point];
+    int64_t most = 0;
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+        if (inst->operands[o].tensor != tensor) continue;
+        BlockSpan span = operand_blocks(func, &inst->operands[o]);
+        int64_t named = span.exact ? span.last - span.first + 1 : 1;
+        if (named > most) most = named;
+    }
+    return most;
+}
+
+/* True if the instruction copies the tensor, and the other end may be the same place: one of the
+ * two then counts for both. */
+static bool is_shared(const Plan *plan, uint32_t tensor, uint32_t point) {
+    const Inst *inst = &plan->func->insts[point];
+    if (!copy_is_elidable(plan->func, inst)) return false;
+    bool stays = !plan->spillable[inst_src(inst)->tensor];
+    return tensor == (stays ? inst_dst(inst) : inst_src(inst))->tensor;
+}
+
+static Node demand_node(const Tensor *tensor, uint32_t id, uint32_t blocks, LiveRange range) {
+    return (Node){.tensor = id,
+                  .blocks = blocks,
+                  .height = tensor_height(tensor),
+                  .align = 1,
+                  .class = shape_class(tensor->partitions, tensor->base),
+                  .range = range};
+}
+
+/* A fixed tensor may touch the last granule, which need not be whole; the others share what is left
+ * of the whole ones. */
+static void clip_fixed(Nodes *nodes, uint32_t size, Arena *scratch) {
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        Node *node = &nodes->items[n];
+        if (!node->fixed) continue;
+        Rect *rects = RAW_ARRAY(scratch, Rect, node->blocks);
+        for (uint32_t b = 0; b < node->blocks; b++) {
+            rects[b] = node->rects[b];
+            if (rects[b].high > size) rects[b].high = size;
+            if (rects[b].low > size) rects[b].low = size;
+        }
+        node->rects = rects;
+    }
+}
+
+/* The nodes of all that stays, and of each access of what may go. */
+static Nodes demand_of(const Plan *plan, const Nodes *staying, Arena *scratch) {
+    const Func *func = plan->func;
+    Nodes nodes = {.npoints = func->ninsts};
+    size_t most = (size_t)staying->count + plan->first[func->ntensors];
+    nodes.items = RAW_ARRAY(scratch, Node, most);
+    Interval *points = RAW_ARRAY(scratch, Interval, plan->first[func->ntensors]);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        if (!plan->spillable[t] && staying->of[t] != NO_NODE)
+            nodes.items[nodes.count++] = staying->items[staying->of[t]];
+        for (uint32_t a = plan->first[t]; plan->spillable[t] && a < plan->first[t + 1]; a++) {
+            uint32_t point = plan->accesses[a].inst;
+            if (point == ENTRY || is_shared(plan, t, point)) continue;
+            points[a] = (Interval){point, point};
+            int64_t blocks = blocks_demanded(func, t, point);
+            nodes.items[nodes.count++] =
+                demand_node(&func->tensors[t], t, (uint32_t)blocks, (LiveRange){&points[a], 1});
+        }
+    }
+    return nodes;
+}
+
+uint32_t infeasible_instruction(const Facts *facts) {
+    Arena scratch;
+    arena_init(&scratch);
+    Nodes staying = renumber(facts->func, &facts->live, NULL, &scratch);
+    clip_fixed(&staying, facts->size, &scratch);
+    uint32_t point = UINT32_MAX;
+    if (find_pressure(&staying, &scratch).peak > facts->size) { /* else all fits at once */
+        Nodes nodes = demand_of(&facts->plan, &staying, &scratch);
+        Pressure pressure = find_pressure(&nodes, &scratch);
+        if (pressure.peak > facts->size) point = pressure.peak_point;
+    }
+    arena_free(&scratch);
+    return point;
+}
+
+/* ---- what is told ---- */
 
 /* A tensor that must be there, and how many of its blocks. */
 typedef struct {
@@ -147,26 +237,28 @@ static bool nothing_can_go(const Needs *needs) {
     return true;
 }
 
-void report_impossible(const Func *func, const Live *live, const Target *target, uint32_t inst,
-                       bool proved, DiagQueue *diags) {
+void report_infeasible(const Infeasible *what, DiagQueue *diags) {
+    const Func *func = what->func;
+    uint32_t inst = what->inst;
+    bool proved = what->proved;
     Needs needs = {.func = func};
     bool entry = inst == UINT32_MAX;
     if (!entry) gather_operands(&needs, &func->insts[inst]);
-    gather_what_stays(&needs, live, entry ? 0 : inst, entry);
+    gather_what_stays(&needs, what->live, entry ? 0 : inst, entry);
     Span span = entry && needs.count > 0 ? func->tensors[needs.needs[0].tensor].span
                 : entry                  ? func->span
                                          : func->insts[inst].span;
-    int64_t bytes = bytes_at_once(&needs), usable = target_usable(target);
+    int64_t bytes = bytes_at_once(&needs), usable = target_usable(what->target);
     if (bytes > usable && !proved) bytes = least_at_once(&needs);
     diag_error(diags, span, "couldn't allocate every tensor in SB and spilling can't help");
-    const char *what = entry ? "the inputs need" : "this instruction needs";
+    const char *subject = entry ? "the inputs need" : "this instruction needs";
     if (bytes > usable)
         diag_note(diags, span, false,
-                  "%s %lld bytes/partition at once, %lld are usable, %lld too few", what,
+                  "%s %lld bytes/partition at once, %lld are usable, %lld too few", subject,
                   (long long)bytes, (long long)usable, (long long)(bytes - usable));
     else
         diag_note(diags, span, false, "%s %lld bytes/partition at once, %lld are usable, but %s",
-                  what, (long long)bytes, (long long)usable,
+                  subject, (long long)bytes, (long long)usable,
                   proved ? "bands, alignment and fixed places leave no room for them"
                          : "found no placement within the budget of steps");
     if (nothing_can_go(&needs))

@@ -1,0 +1,26 @@
+/* Feasible: what can be allocated at all, and what is told where something cannot. */
+#ifndef DRIVER_FEASIBLE_H
+#define DRIVER_FEASIBLE_H
+
+#include "spill/facts.h"
+#include "support/diag.h"
+
+/* The instruction whose operands, beside the fixed, pinned and output tensors that are live there,
+ * need more granules than there are by the sums of bands alone, and most so; UINT32_MAX if there is
+ * none. A lower bound: what it names is infeasible, what it passes may be infeasible still.
+ * O(operands + intervals). */
+uint32_t infeasible_instruction(const Facts *facts);
+
+/* Queues the error for the instruction `inst` of `func` (UINT32_MAX: entry, where the inputs come
+ * in): its operands, how much each needs, what else must be there, and by how much that is too
+ * much. `proved`: there is no placement; else the search for one has run out of steps. */
+typedef struct {
+    const Func *func;
+    const Live *live;
+    const Target *target;
+    uint32_t inst;
+    bool proved;
+} Infeasible;
+void report_infeasible(const Infeasible *what, DiagQueue *diags);
+
+#endif
