@@ -62,7 +62,7 @@ sanitised:
 	$(MAKE) BUILD=$(BUILD)/sanitised CFLAGS="$(SANITIZE) $(EXTRA_CFLAGS)" tests
 
 check: all sanitised
-	scripts/run-tests $(BUILD)
+	scripts/test/run $(BUILD)
 
 bench: all tests
 	scripts/bench $(BUILD)

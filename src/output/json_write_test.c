@@ -1,4 +1,4 @@
-/* The pieces of JSON output. Whole files are in scripts/test-json. */
+/* The pieces of JSON output. Whole files are in scripts/test/json. */
 #include "output/json_write.h"
 
 #include <math.h>

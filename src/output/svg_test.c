@@ -1,4 +1,4 @@
-/* The pieces of SVG output. Whole pictures are in scripts/test-svg. */
+/* The pieces of SVG output. Whole pictures are in scripts/test/svg. */
 #include "output/svg_write.h"
 
 #include <setjmp.h>

@@ -1,4 +1,4 @@
-/* Output files: whole or not at all. What needs a program around it is in scripts/test-cli. */
+/* Output files: whole or not at all. What needs a program around it is in scripts/test/cli. */
 #include "support/output_file.h"
 
 #include <errno.h>
