@@ -17,8 +17,8 @@ void arena_init(Arena *arena);
 /* Frees everything at once; the arena can be used again. */
 void arena_free(Arena *arena);
 
-/* Frees everything but keeps the newest chunk for what comes next: for scratch that is used again and
- * again. */
+/* Frees everything but keeps the newest chunk for what comes next: for scratch that is used again
+ * and again. */
 void arena_reset(Arena *arena);
 
 /* All that `from` holds becomes the other's, and is freed with it. O(chunks of `from`). */
@@ -50,7 +50,7 @@ char *arena_copy(Arena *arena, const char *text, size_t length);
     do {                                                                                           \
         if ((count) == (capacity)) {                                                               \
             size_t wanted_ = (capacity) ? (size_t)(capacity)*2 : 8;                                \
-            (items) = arena_extend((arena), (items), (capacity), wanted_, sizeof *(items));         \
+            (items) = arena_extend((arena), (items), (capacity), wanted_, sizeof *(items));        \
             (capacity) = wanted_;                                                                  \
         }                                                                                          \
         (items)[(count)++] = (value);                                                              \
