@@ -5,12 +5,17 @@ DESTDIR ?=
 CC ?= cc
 FLEX ?= flex
 BISON ?= bison
+PKG_CONFIG ?= pkg-config
+VERSION := $(shell sed -n 's/^.define SBALLOC_VERSION "\(.*\)"/\1/p' src/cli/options.h)
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
        -Wpointer-arith -Wwrite-strings -Wcast-qual -Wformat=2 -Wconversion -Wno-sign-conversion
 CFLAGS ?= -O2 -g
 SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
-ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I$(BUILD)/gen $(WARN) $(CFLAGS) -pthread
-LIBS = -ljansson -lm -pthread
+JANSSON_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson 2>/dev/null)
+JANSSON_LIBS := $(or $(shell $(PKG_CONFIG) --libs jansson 2>/dev/null),-ljansson)
+ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I$(BUILD)/gen $(JANSSON_CFLAGS) $(CPPFLAGS) \
+             $(WARN) $(CFLAGS) -pthread
+LDLIBS ?= $(JANSSON_LIBS) -lm
 
 LAYERS = support ir text analysis place spill verify driver output
 SOURCES = $(filter-out %_test.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c src/$(layer)/*/*.c)))
@@ -21,13 +26,16 @@ UNIT_TESTS = $(patsubst src/%.c,$(BUILD)/%,$(wildcard src/*/*_test.c src/*/*/*_t
 TEST_HELP = $(patsubst src/%.c,$(BUILD)/%.o,$(filter-out %_test.c %_main.c,$(wildcard src/test/*.c)))
 TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_main.c))
 
-.PHONY: all check bench install clean tests sanitised
-.SECONDARY:
+COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-all: $(BUILD)/sballoc
+.PHONY: all check check-long bench lint install uninstall installcheck dist clean tests sanitised
+.SECONDARY:
+.DELETE_ON_ERROR:
+
+all: $(BUILD)/sballoc $(COMPLETIONS)
 
 $(BUILD)/sballoc: $(CLI) $(BUILD)/libsballoc.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 $(BUILD)/libsballoc.a: $(OBJECTS)
 	@rm -f $@
@@ -51,33 +59,70 @@ $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/lf.tab.h $(BUILD)/gen/lf.yy.h
 
 # Unit tests: src/LAYER/NAME_test.c is a program; src/test/NAME_main.c is a tool that tests use.
 $(BUILD)/%_test: $(BUILD)/%_test.o $(TEST_HELP) $(BUILD)/libsballoc.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)
 
 $(BUILD)/test/%: $(BUILD)/test/%_main.o $(TEST_HELP) $(BUILD)/libsballoc.a
-	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
 tests: $(BUILD)/sballoc $(UNIT_TESTS) $(TEST_TOOLS)
 
 sanitised:
 	$(MAKE) BUILD=$(BUILD)/sanitised CFLAGS="$(SANITIZE) $(EXTRA_CFLAGS)" tests
 
+# Tests that take long, src/LAYER/NAME_long_test.c and scripts/test/long/NAME, are check-long's.
 check: all sanitised
 	scripts/test/run $(BUILD)
+
+check-long: all sanitised
+	scripts/test/run --long $(BUILD)
 
 bench: all tests
 	scripts/bench $(BUILD)
 
-SHARE = $(DESTDIR)$(PREFIX)/share
+lint:
+	scripts/lint/run
+
+# SBALLOC_HERE is a sballoc that runs on this machine, where what is built does not.
+SBALLOC_HERE ?= $(BUILD)/sballoc
+$(BUILD)/completions/sballoc: $(BUILD)/sballoc
+	@mkdir -p $(@D)
+	$(SBALLOC_HERE) --completion=bash > $@
+
+$(BUILD)/completions/_sballoc: $(BUILD)/sballoc
+	@mkdir -p $(@D)
+	$(SBALLOC_HERE) --completion=zsh > $@
+
+# Debian's Vim looks into /etc/vim and /usr/share/vim/vimfiles, not below /usr/local.
+VIM_DIR ?= $(if $(filter /usr/local,$(PREFIX)),/etc/vim,$(PREFIX)/share/vim/vimfiles)
+BASH_DIR ?= $(PREFIX)/share/bash-completion/completions
+ZSH_DIR ?= $(PREFIX)/share/zsh/site-functions
+MAN_DIR ?= $(PREFIX)/share/man
+OWN_DIR = $(PREFIX)/share/sballoc
+
+# What is installed: DIRECTORY:FILE, programs and other files.
+PROGRAMS = $(PREFIX)/bin:$(BUILD)/sballoc $(PREFIX)/bin:scripts/sballoc-batch \
+           $(OWN_DIR):scripts/pre-commit
+FILES = $(foreach page,$(wildcard man/*.[157]),$(MAN_DIR)/man$(subst .,,$(suffix $(page))):$(page)) \
+        $(VIM_DIR)/syntax:scripts/vim/syntax/lf.vim $(VIM_DIR)/ftdetect:scripts/vim/ftdetect/lf.vim \
+        $(BASH_DIR):$(BUILD)/completions/sballoc $(ZSH_DIR):$(BUILD)/completions/_sballoc \
+        $(OWN_DIR):grammar/lf.schema.json
+
 install: all
-	install -D -t $(DESTDIR)$(PREFIX)/bin $(BUILD)/sballoc scripts/sballoc-batch
-	install -D -m 644 -t $(SHARE)/man/man1 man/sballoc.1
-	install -D -m 644 -t $(SHARE)/man/man5 man/lf.5
-	install -D -m 644 -t $(SHARE)/vim/vimfiles/syntax scripts/vim/syntax/lf.vim
-	install -D -m 644 -t $(SHARE)/vim/vimfiles/ftdetect scripts/vim/ftdetect/lf.vim
-	install -D -t $(SHARE)/sballoc scripts/pre-commit
-	install -d $(SHARE)/bash-completion/completions $(SHARE)/zsh/site-functions
-	$(BUILD)/sballoc --completion=bash > $(SHARE)/bash-completion/completions/sballoc
-	$(BUILD)/sballoc --completion=zsh > $(SHARE)/zsh/site-functions/_sballoc
+	set -e; for i in $(PROGRAMS); do install -D -t "$(DESTDIR)$${i%%:*}" "$${i#*:}"; done
+	set -e; for i in $(FILES); do install -D -m 644 -t "$(DESTDIR)$${i%%:*}" "$${i#*:}"; done
+
+uninstall:
+	for i in $(PROGRAMS) $(FILES); do rm -f "$(DESTDIR)$${i%%:*}/$${i##*/}"; done
+	rmdir "$(DESTDIR)$(OWN_DIR)" 2>/dev/null || true
+
+installcheck: all
+	scripts/test/install $(BUILD)
+
+# The tree as committed.
+DIST = sballoc-$(VERSION)
+dist:
+	@mkdir -p $(BUILD)
+	git archive --prefix=$(DIST)/ -o $(BUILD)/$(DIST).tar.gz HEAD
 
 clean:
 	rm -rf $(BUILD)
