@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "test/count.h"
 #include "text/check.h"
 #include "text/parse.h"
 #include "text/print.h"
@@ -264,11 +265,12 @@ static size_t mutate(char *text, size_t length, size_t room, uint64_t *random) {
 /* Whatever the text: an answer, errors where it is no, and a fixpoint where it is yes. */
 static void random_edits_end(void **state) {
     (void)state;
-    enum { ROUNDS = 2000, ROOM = 8192 };
+    enum { ROOM = 8192 };
+    const uint64_t rounds = 20 * test_count();
     char *original = read_file("testdata/parse/forms.lf"), text[ROOM];
     uint64_t random = 1;
     uint32_t good = 0;
-    for (int round = 0; round < ROUNDS; round++) {
+    for (uint64_t round = 0; round < rounds; round++) {
         size_t length = strlen(original);
         memcpy(text, original, length);
         length = mutate(text, length, ROOM, &random);
@@ -284,7 +286,7 @@ static void random_edits_end(void **state) {
         }
         parse_end(&parse);
     }
-    assert_in_range(good, 20, ROUNDS - 20);
+    assert_in_range(good, rounds / 100, rounds - rounds / 100);
     free(original);
 }
 

@@ -18,11 +18,12 @@
 #include "spill/legalize.h"
 #include "test/bytes.h"
 #include "test/chance.h"
+#include "test/count.h"
 #include "test/random.h"
 #include "text/print.h"
 #include "verify/verify.h"
 
-enum { PROGRAMS = 200, FIRST = 1, MUTANTS = 3, MOST_WORK = 400 * 1000 };
+enum { FIRST = 1, MUTANTS = 3, MOST_WORK = 400 * 1000 };
 
 /* A result under change; the arrays are its own. */
 typedef struct {
@@ -482,7 +483,7 @@ static void mutants(void **state) {
     };
     size_t nclasses = sizeof classes / sizeof *classes;
     uint32_t tried = 0;
-    for (uint64_t seed = FIRST; seed < FIRST + PROGRAMS; seed++)
+    for (uint64_t seed = FIRST; seed < FIRST + 2 * test_count(); seed++)
         try_program(classes, nclasses, seed, &tried);
     print_message("%u programs\n", tried);
     for (size_t i = 0; i < nclasses; i++) {
