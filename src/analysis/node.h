@@ -19,7 +19,7 @@ typedef struct {
     uint32_t partner;        /* 1 + the next node of its ring of partners; 0: it has none */
 } Node;
 
-enum { NO_NODE = UINT32_MAX };
+#define NO_NODE UINT32_MAX
 
 typedef struct {
     Node *items; /* [count] */

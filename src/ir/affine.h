@@ -7,7 +7,7 @@
 
 #include "support/arena.h"
 
-enum { NO_LOOP = UINT32_MAX };
+#define NO_LOOP UINT32_MAX
 
 /* One term: coefficient times the index of a loop, or a constant where loop is NO_LOOP. */
 typedef struct {

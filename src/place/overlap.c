@@ -3,7 +3,7 @@
 #include "ir/target.h"
 #include "support/sort.h"
 
-enum { NOBODY = UINT32_MAX };
+#define NOBODY UINT32_MAX
 
 /* Who holds what of one quadrant. Leaf i is the granules between edges i and i + 1. */
 typedef struct {

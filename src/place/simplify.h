@@ -5,7 +5,7 @@
 #include "analysis/interfere.h"
 #include "place/capacity.h"
 
-enum { SENTINEL = UINT32_MAX };
+#define SENTINEL UINT32_MAX
 
 typedef struct {
     uint32_t

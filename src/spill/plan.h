@@ -11,7 +11,7 @@
 #include "ir/ir.h"
 
 /* The instruction of an `input`'s first access: its value is there on entry. */
-enum { ENTRY = UINT32_MAX };
+#define ENTRY UINT32_MAX
 
 /* All operands of one tensor in one instruction. */
 typedef struct {

@@ -12,7 +12,7 @@ typedef enum {
     ROLE_COPY  /* a working copy */
 } Role;
 
-enum { INSERTED = UINT32_MAX };
+#define INSERTED UINT32_MAX
 
 typedef struct {
     Func *func;

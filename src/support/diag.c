@@ -12,7 +12,8 @@ void diag_init(DiagQueue *queue, Arena *arena) {
     *queue = (DiagQueue){.arena = arena};
 }
 
-static Str format_text(Arena *arena, const char *format, va_list args) {
+__attribute__((format(printf, 2, 0))) static Str format_text(Arena *arena, const char *format,
+                                                             va_list args) {
     va_list again;
     va_copy(again, args);
     int length = vsnprintf(NULL, 0, format, again);

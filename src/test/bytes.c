@@ -5,7 +5,7 @@
 #include "support/checked.h"
 #include "test/run.h"
 
-enum { NOBODY = UINT32_MAX };
+#define NOBODY UINT32_MAX
 
 /* One side. A byte's value is a hash of what made it; 0: undefined. */
 typedef struct {

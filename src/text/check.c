@@ -20,7 +20,7 @@ typedef struct {
     size_t nsuspects, suspect_capacity;
 } Checker;
 
-enum { NO_POINT = UINT32_MAX };
+#define NO_POINT UINT32_MAX
 
 static Str name_of(Checker *checker, uint32_t tensor) {
     return label_text(&checker->scratch, '%', checker->func->tensors[tensor].name);

@@ -25,7 +25,7 @@ typedef struct {
     bool expression;        /* in the grammar of the text format */
 } JsonMark;
 
-enum { NO_JSON_MARK = UINT32_MAX };
+#define NO_JSON_MARK UINT32_MAX
 
 typedef struct {
     const Source *source;

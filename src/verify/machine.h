@@ -9,7 +9,7 @@
 
 #include "verify/extents.h"
 
-enum { NO_INST = UINT32_MAX };
+#define NO_INST UINT32_MAX
 
 /* One tensor of the function. */
 typedef struct {

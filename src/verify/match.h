@@ -24,7 +24,9 @@ typedef struct {
     uint32_t original, result;
 } Step;
 
-enum { STEP_NONE = UINT32_MAX, STEP_OPEN = UINT32_MAX - 1, STEP_CLOSE = UINT32_MAX - 2 };
+#define STEP_NONE UINT32_MAX
+#define STEP_OPEN (UINT32_MAX - 1)
+#define STEP_CLOSE (UINT32_MAX - 2)
 
 typedef struct {
     const Func *original, *result;

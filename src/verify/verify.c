@@ -28,7 +28,7 @@ typedef struct {
     uint32_t inst, tensor; /* of the original */
 } Origin;
 
-enum { ADDED = UINT32_MAX - 1 };
+#define ADDED (UINT32_MAX - 1)
 
 typedef struct {
     Arena *arena;

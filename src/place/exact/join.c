@@ -6,7 +6,8 @@
 
 #include "support/sort.h"
 
-enum { WHEEL = 5, NO_PIECE = UINT32_MAX };
+enum { WHEEL = 5 };
+#define NO_PIECE UINT32_MAX
 
 /* An item, or what was joined of others. Time is counted in sections. */
 struct JoinPiece {
