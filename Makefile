@@ -113,7 +113,7 @@ install: all
 
 uninstall:
 	for i in $(PROGRAMS) $(FILES); do rm -f "$(DESTDIR)$${i%%:*}/$${i##*/}"; done
-	rmdir "$(DESTDIR)$(OWN_DIR)" 2>/dev/null || true
+	cd "$(DESTDIR)/" && rmdir $(patsubst /%,%,$(OWN_DIR) $(VIM_DIR)/syntax $(VIM_DIR)/ftdetect) 2>/dev/null || true
 
 installcheck: all
 	scripts/test/install $(BUILD)
