@@ -2,8 +2,8 @@
 
 #include "support/sort.h"
 
-/* LoadChanges of the load at the points where intervals begin and behind their ends: of each quadrant
- * by what must stand there, and of the whole area. */
+/* LoadChanges of the load at the points where intervals begin and behind their ends: of each
+ * quadrant by what must stand there, and of the whole area. */
 typedef struct {
     int64_t *quadrant[QUADRANTS]; /* [npoints + 1] */
     int64_t *half[2];             /* what must stand in one half, in granules times quadrants */
@@ -117,8 +117,7 @@ static uint32_t *find_tallest(const Nodes *nodes, Arena *scratch) {
     sort_keys(order, nodes->count, scratch);
     for (uint32_t i = 0; i < nodes->count; i++) {
         const Node *node = &nodes->items[order[i].id];
-        if (node->class != CLASS_FULL)
-            raise_points(tallest, skip, node->range, node->height);
+        if (node->class != CLASS_FULL) raise_points(tallest, skip, node->range, node->height);
     }
     return tallest;
 }
@@ -144,7 +143,8 @@ uint32_t fullest_quadrant(const Nodes *nodes, const Pressure *pressure) {
     uint32_t most = pressure->peak;
     for (uint32_t p = 0; p < nodes->npoints; p++)
         if (full[p] + tallest[p] > most)
-            most = full[p] + tallest[p] < UINT32_MAX ? (uint32_t)(full[p] + tallest[p]) : UINT32_MAX;
+            most =
+                full[p] + tallest[p] < UINT32_MAX ? (uint32_t)(full[p] + tallest[p]) : UINT32_MAX;
     arena_free(&scratch);
     return most;
 }

@@ -56,8 +56,8 @@ static bool run_file(const char *path, const Request *request) {
     diag_init(&diags, &arena);
     Source source;
     Module module;
-    if (source_read(&source, &arena, path) != SOURCE_READ || !parse_lf(&source, &arena, &diags, &module) ||
-        !check_module(&module, &diags)) {
+    if (source_read(&source, &arena, path) != SOURCE_READ ||
+        !parse_lf(&source, &arena, &diags, &module) || !check_module(&module, &diags)) {
         fprintf(stderr, "ablate: cannot read '%s'\n", path);
         arena_free(&arena);
         return false;
