@@ -11,10 +11,10 @@
 #include <string.h>
 
 #include "driver/allocate.h"
-#include "ir/marks.h"
 #include "ir/geometry.h"
-#include "spill/homes.h"
+#include "ir/marks.h"
 #include "spill/everywhere.h"
+#include "spill/homes.h"
 #include "spill/legalize.h"
 #include "test/bytes.h"
 #include "test/chance.h"
