@@ -54,13 +54,15 @@ static void lf_error(const Span *span, Reader *reader, void *scanner, const char
 %token <str> TYPE "': SPACE<SHAPE>'"
 %token <str> FUNC "'func'" TARGET "'target'" TENSOR "'tensor'" LOOP "'loop'" IF "'if'"
 %token ASSIGN "'='" ADD_ASSIGN "'+='" COMMA "','" COLON "':'" DOTDOT "'..'"
-%token PLUS "'+'" MINUS "'-'" STAR "'*'" AND "'&&'"
+%token PLUS "'+'" MINUS "'-'" STAR "'*'"
+%token <str> MOD "'mod'"
+%token AND "'&&'"
 %token EQ "'=='" NE "'!='" LT "'<'" LE "'<='" GT "'>'" GE "'>='"
 %token LBRACE "'{'" RBRACE "'}'" LBRACKET "'['" RBRACKET "']'" LPAREN "'('" RPAREN "')'"
 
 %type <str> word opener
 %type <term> term
-%type <affine> affine
+%type <affine> affine element
 %type <comparison> comparison
 %type <blocks> index
 %type <region> region
@@ -189,8 +191,15 @@ operand:
   ;
 
 index:
-    LBRACKET affine RBRACKET                { $$ = make_blocks(reader, BLOCKS_ONE, $2, $2); }
-  | LBRACKET affine DOTDOT affine RBRACKET  { $$ = make_blocks(reader, BLOCKS_RANGE, $2, $4); }
+    LBRACKET element RBRACKET
+        {
+            $$ = make_blocks(reader, BLOCKS_ONE, $2, $2, @2);
+        }
+  | LBRACKET affine DOTDOT affine RBRACKET
+        {
+            Span range = {@2.begin, @4.end};
+            $$ = make_blocks(reader, BLOCKS_RANGE, $2, $4, range);
+        }
   ;
 
 region:
@@ -211,7 +220,7 @@ compares:
   | compares AND compare
   ;
 
-compare: affine comparison affine           { add_compare(reader, $1, $2, $3); } ;
+compare: element comparison element         { add_compare(reader, $1, $2, $3); } ;
 
 comparison:
     EQ                                      { $$ = CMP_EQ; }
@@ -220,6 +229,11 @@ comparison:
   | LE                                      { $$ = CMP_LE; }
   | GT                                      { $$ = CMP_GT; }
   | GE                                      { $$ = CMP_GE; }
+  ;
+
+element:
+    affine
+  | affine MOD INTEGER                      { $$ = end_remainder(reader, $1, $3, @3); }
   ;
 
 affine: sum                                 { $$ = end_affine(reader, @$); } ;
@@ -249,10 +263,10 @@ metas:
         { add_meta(reader, (Meta){$2, META_NUMBER, $4, {0}}, @2); }
   ;
 
-word: NAME | FUNC | TARGET | TENSOR | LOOP | IF ;
+word: NAME | FUNC | TARGET | TENSOR | LOOP | IF | MOD ;
 
 /* The opcode that begins a statement. */
-opener: NAME | FUNC | TARGET | IF ;
+opener: NAME | FUNC | TARGET | IF | MOD ;
 
 %%
 
@@ -268,6 +282,7 @@ static bool worth_naming(yysymbol_kind_t kind, bool any_word, bool at_start) {
     case YYSYMBOL_FUNC:
     case YYSYMBOL_TARGET:
     case YYSYMBOL_IF:
+    case YYSYMBOL_MOD:
         return !any_word;
     case YYSYMBOL_TENSOR:
     case YYSYMBOL_LOOP:

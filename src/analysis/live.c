@@ -123,7 +123,8 @@ static bool index_digits(const Func *func, Affine index, Digit *digits, uint32_t
         if (digits[d].step <= below) return false;
         below = saturating_add(below, saturating_mul(digits[d].step, digits[d].trips - 1));
     }
-    return true;
+    /* Sums that differ by less than the modulus have remainders of their own. */
+    return index.modulus == 0 || below < index.modulus;
 }
 
 /* The iterations in which the digits make `value` above their base; false if none do. */
@@ -153,8 +154,9 @@ static void sort_determined(Determined *items, uint32_t count) {
 
 /* How an operand's index finds blocks; made once an operand, asked once a block. */
 typedef struct {
-    BlockSpan span; /* blocks that it can name */
-    bool solvable;  /* each block is named in one iteration at most */
+    BlockSpan span;  /* blocks that it can name */
+    bool solvable;   /* each block is named in one iteration at most */
+    int64_t modulus; /* of the index, 0 if it has none */
     Digit digits[MOST_DETERMINED];
     uint32_t ndigits;
     int64_t base, width; /* of solvable ones: first block is base + digits, so many blocks */
@@ -169,6 +171,7 @@ static Finder make_finder(const Func *func, const Operand *operand, Arena *scrat
         if (!affine_is_constant(width, func, &finder.width) || finder.width > WIDEST_SOLVED)
             return finder;
     }
+    finder.modulus = blocks->low.modulus;
     finder.solvable = index_digits(func, blocks->low, finder.digits, &finder.ndigits, &finder.base);
     return finder;
 }
@@ -182,8 +185,9 @@ static Touch find_touch(const Func *func, const Finder *finder, int64_t block,
     uint32_t ways = 0;
     for (int64_t d = 0; d < finder->width; d++) {
         Determined one[MOST_DETERMINED];
-        if (!solve_digits(func, finder->digits, finder->ndigits, block - d - finder->base, one))
-            continue;
+        int64_t value = saturating_sub(block - d, finder->base);
+        if (finder->modulus) value = floor_mod(value, finder->modulus);
+        if (!solve_digits(func, finder->digits, finder->ndigits, value, one)) continue;
         ways++;
         for (uint32_t i = 0; i < finder->ndigits; i++)
             solution[i] = one[i];

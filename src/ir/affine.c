@@ -1,5 +1,7 @@
 #include "ir/affine.h"
 
+#include <assert.h>
+
 #include "ir/ir.h"
 #include "support/checked.h"
 #include "support/sort.h"
@@ -7,7 +9,7 @@
 Affine affine_constant(Arena *arena, int64_t value) {
     Term *term = NEW(arena, Term);
     *term = (Term){value, NO_LOOP};
-    return (Affine){term, 1};
+    return (Affine){term, 1, 0};
 }
 
 int64_t affine_value(Affine affine, const int64_t *indices) {
@@ -16,7 +18,7 @@ int64_t affine_value(Affine affine, const int64_t *indices) {
         Term term = affine.terms[i];
         sum += term.loop == NO_LOOP ? term.coefficient : term.coefficient * indices[term.loop];
     }
-    return sum;
+    return affine.modulus ? floor_mod(sum, affine.modulus) : sum;
 }
 
 static bool compare_values(int64_t left, Comparison comparison, int64_t right) {
@@ -78,10 +80,6 @@ static void widen(Range *sum, int64_t coefficient, int64_t low, int64_t high, bo
     sum->high = most;
 }
 
-static Range unknown_range(void) {
-    return (Range){INT64_MIN, INT64_MAX};
-}
-
 /* Whether a sum of the terms as they stand, in their order, stays in int64_t throughout. */
 static bool terms_overflow(Affine affine, const Func *func) {
     Range sum = {0, 0};
@@ -97,10 +95,21 @@ static bool terms_overflow(Affine affine, const Func *func) {
     return overflow;
 }
 
+/* The remainders of all sums in a range: it keeps its length where it lies between two multiples.
+ */
+static Range range_of_remainders(Range sum, int64_t modulus) {
+    int64_t low = floor_mod(sum.low, modulus), length;
+    if (__builtin_sub_overflow(sum.high, sum.low, &length) || length >= modulus - low)
+        return (Range){0, modulus - 1};
+    return (Range){low, low + length};
+}
+
 Range affine_range(Affine affine, const Func *func, bool *overflow) {
+    Range unknown = {affine.modulus ? 0 : INT64_MIN,
+                     affine.modulus ? affine.modulus - 1 : INT64_MAX};
     if (terms_overflow(affine, func)) {
         if (overflow) *overflow = true;
-        return unknown_range();
+        return unknown;
     }
     Range sum = {0, 0};
     bool lost = false;
@@ -114,7 +123,8 @@ Range affine_range(Affine affine, const Func *func, bool *overflow) {
             widen(&sum, coefficient, func->loops[loop].low, func->loops[loop].high - 1, &lost);
     }
     if (lost && overflow) *overflow = true;
-    return lost ? unknown_range() : sum;
+    if (lost) return unknown;
+    return affine.modulus ? range_of_remainders(sum, affine.modulus) : sum;
 }
 
 bool affine_is_constant(Affine affine, const Func *func, int64_t *value) {
@@ -123,13 +133,19 @@ bool affine_is_constant(Affine affine, const Func *func, int64_t *value) {
     return range.low == range.high;
 }
 
+/* The same coefficient of one loop, or one that makes no difference to the remainder. */
+static bool same_coefficient(Affine a, Affine b, uint32_t loop) {
+    int64_t one = affine_coefficient(a, loop), other = affine_coefficient(b, loop);
+    if (a.modulus) return floor_mod(one, a.modulus) == floor_mod(other, a.modulus);
+    return one == other;
+}
+
 bool affine_equal(Affine a, Affine b) {
+    if (a.modulus != b.modulus) return false;
     for (uint32_t i = 0; i < a.count; i++)
-        if (affine_coefficient(a, a.terms[i].loop) != affine_coefficient(b, a.terms[i].loop))
-            return false;
+        if (!same_coefficient(a, b, a.terms[i].loop)) return false;
     for (uint32_t i = 0; i < b.count; i++)
-        if (affine_coefficient(a, b.terms[i].loop) != affine_coefficient(b, b.terms[i].loop))
-            return false;
+        if (!same_coefficient(a, b, b.terms[i].loop)) return false;
     return true;
 }
 
@@ -145,6 +161,7 @@ static SortKey *sorted_loops(Arena *arena, Affine a, Affine b) {
 }
 
 Affine affine_difference(Arena *arena, Affine a, Affine b) {
+    assert(!a.modulus && !b.modulus);
     SortKey *keys = sorted_loops(arena, a, b);
     Term *terms = NEW_ARRAY(arena, Term, (size_t)a.count + b.count);
     uint32_t count = 0;
@@ -156,11 +173,11 @@ Affine affine_difference(Arena *arena, Affine a, Affine b) {
         if (coefficient != 0) terms[count++] = (Term){coefficient, loop};
     }
     if (count == 0) terms[count++] = (Term){0, NO_LOOP};
-    return (Affine){terms, count};
+    return (Affine){terms, count, 0};
 }
 
 static bool same_terms(Affine a, Affine b) {
-    if (a.count != b.count) return false;
+    if (a.count != b.count || a.modulus != b.modulus) return false;
     for (uint32_t i = 0; i < a.count; i++)
         if (a.terms[i].loop != b.terms[i].loop || a.terms[i].coefficient != b.terms[i].coefficient)
             return false;

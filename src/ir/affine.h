@@ -16,10 +16,12 @@ typedef struct {
 } Term;
 
 /* A sum of terms in the order written; at least one. No value that it can take within its loops
- * overflows int64_t, partial sums included: the static checks refuse those that could. */
+ * overflows int64_t, partial sums included: the static checks refuse those that could. With a
+ * modulus, the remainder of that sum: 0 to modulus - 1, also where the sum is negative. */
 typedef struct {
     const Term *terms;
     uint32_t count;
+    int64_t modulus; /* at least 1; 0: the sum itself */
 } Affine;
 
 typedef enum { CMP_EQ, CMP_NE, CMP_LT, CMP_LE, CMP_GT, CMP_GE } Comparison;
@@ -49,20 +51,28 @@ int64_t affine_value(Affine affine, const int64_t *indices);
 bool condition_holds(const Condition *condition, const int64_t *indices);
 
 /* The values that it can take while each loop runs its course, taken apart loop by loop (each end
- * is reached). `overflow`, if given, is set where int64_t does not hold them all. */
+ * is reached, but for remainders). `overflow`, if given, is set where int64_t does not hold them
+ * all. */
 Range affine_range(Affine affine, const struct Func *func, bool *overflow);
 
 /* True if it has one value only; then *value is that. */
 bool affine_is_constant(Affine affine, const struct Func *func, int64_t *value);
 
-/* The same value for all indices (terms gathered, order and zero terms ignored). */
+/* The same value for all indices (terms gathered, order and zero terms ignored; of remainders only
+ * those of one modulus are told to be the same). */
 bool affine_equal(Affine a, Affine b);
 
 /* a - b in canonical form: loop terms in order of loop, then the constant where it is not 0 or
- * stands alone. In the arena. */
+ * stands alone. Neither has a modulus. In the arena. */
 Affine affine_difference(Arena *arena, Affine a, Affine b);
 
-/* Coefficient of one loop's index, and the sum of the constants. */
+/* The sum without its modulus. */
+static inline Affine affine_sum(Affine affine) {
+    return (Affine){affine.terms, affine.count, 0};
+}
+
+/* Coefficient of one loop's index, and the sum of the constants; of a remainder, those of its sum.
+ */
 int64_t affine_coefficient(Affine affine, uint32_t loop);
 int64_t affine_offset(Affine affine);
 

@@ -85,7 +85,8 @@ typedef enum { BLOCKS_ALL, BLOCKS_ONE, BLOCKS_RANGE } BlocksKind;
 typedef struct {
     BlocksKind kind;
     Affine low;  /* BLOCKS_ONE, BLOCKS_RANGE */
-    Affine high; /* BLOCKS_RANGE: exclusive */
+    Affine high; /* BLOCKS_RANGE: exclusive; neither end has a modulus */
+    Span span;   /* of what stands in the brackets, empty where nobody wrote it */
 } Blocks;
 
 /* Part of each block: partitions [p0, p1) and bytes [b0, b1), neither empty. */

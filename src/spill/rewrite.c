@@ -127,11 +127,14 @@ static uint32_t add_tensor(Rewriter *rewriter, Tensor tensor, uint32_t origin, R
         out->end_access =
             arena_grow(&rewriter->scratch, out->end_access, capacity, larger, sizeof(uint32_t));
         out->role = arena_grow(&rewriter->scratch, out->role, capacity, larger, 1);
+        out->window =
+            arena_grow(&rewriter->scratch, out->window, capacity, larger, sizeof *out->window);
         rewriter->origin_capacity = larger;
     }
     out->origin[id] = origin;
     out->role[id] = (uint8_t)role;
     out->first_access[id] = out->end_access[id] = 0;
+    out->window[id] = NULL;
     return id;
 }
 
@@ -223,10 +226,11 @@ static void flow_read(Flow *flow, const Inst *inst, const Operand *operand) {
 static bool fills_extent(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
     const Func *func = flow->rewriter->from;
     const Segment *segment = flow->segment;
-    /* In a loose window the extent is more than what the index names: it may stray. */
+    /* In a loose window the extent is more than what the index names. */
     if (segment->window.loose || !operand->blocks || operand->blocks->kind != BLOCKS_ONE)
         return false;
     Affine index = operand->blocks->low;
+    if (index.modulus) return false;
     int64_t product = 1;
     uint32_t outermost = NO_LOOP;
     for (uint32_t loop = inst->loop; loop != segment->level; loop = func->loops[loop].parent) {
@@ -323,7 +327,7 @@ static void drop_superseded(Flow *flow) {
 /* ---- reloads ---- */
 
 static Operand copy_operand(Segment *segment, int64_t first, int64_t last, Arena *arena) {
-    Affine none = {NULL, 0};
+    Affine none = {0};
     return (Operand){.tensor = segment->copy,
                      .blocks = blocks_between(none, first, last, segment->window.count, arena)};
 }
@@ -459,7 +463,7 @@ static void insert_reloads(Flow *flow, uint32_t *homes) {
     Segment *segment = flow->segment;
     if (!flow->any_need || segment->at_entry) return;
     /* What nothing has written is fetched only where it is read all the same: under a condition or
-     * with an index that never hits. */
+     * that never holds. */
     if (!is_reached(rewriter, segment) && !rewriter->plan->accesses[segment->first].reads) return;
     uint32_t inst = rewriter->plan->accesses[segment->first].inst;
     Spot *spot = spot_before(rewriter, segment, inst);
@@ -647,6 +651,9 @@ static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *home
                        segment->tensor, ROLE_COPY);
         rewriter->out->first_access[segment->copy] = segment->first;
         rewriter->out->end_access[segment->copy] = segment->end;
+        Window *window = NEW(rewriter->arena, Window);
+        *window = segment->window;
+        rewriter->out->window[segment->copy] = window;
     }
     size_t count = (size_t)segment->window.count;
     Flow flow = {.rewriter = rewriter,
@@ -764,6 +771,7 @@ static void keep_only(Rewritten *out, const bool *keep, Arena *scratch) {
         out->role[new_id[t]] = out->role[t];
         out->first_access[new_id[t]] = out->first_access[t];
         out->end_access[new_id[t]] = out->end_access[t];
+        out->window[new_id[t]] = out->window[t];
     }
     for (Walk walk = walk_begin(from); walk_next(&walk);) {
         if (walk.event == WALK_CLOSE) build_end_loop(&build);
@@ -799,7 +807,7 @@ static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool
         bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
         bool of_input = kind == OP_SAVE && judged && store_inputs &&
                         out->role[inst_src(inst)->tensor] == ROLE_KEPT;
-        /* A reload serves a read, even one whose index never hits. */
+        /* A reload serves a read, even one whose condition never holds. */
         bool reload = kind == OP_LOAD && out->origin_inst[i] == INSERTED;
         keep[i] = !judged || needed[i] || of_input || reload;
         gone += !keep[i];
@@ -834,6 +842,7 @@ static void move_result(Rewritten *out, Arena *arena) {
     out->role = moved(out->role, func->ntensors, sizeof *out->role, arena);
     out->first_access = moved(out->first_access, func->ntensors, sizeof *out->first_access, arena);
     out->end_access = moved(out->end_access, func->ntensors, sizeof *out->end_access, arena);
+    out->window = moved(out->window, func->ntensors, sizeof *out->window, arena);
     out->origin_inst = moved(out->origin_inst, func->ninsts, sizeof *out->origin_inst, arena);
 }
 

@@ -5,11 +5,14 @@
 #include "analysis/live.h"
 #include "spill/plan.h"
 #include "spill/source.h"
+#include "spill/window.h"
 
 typedef enum {
     ROLE_KEPT, /* a tensor of the input */
     ROLE_HOME, /* the DRAM home of a spilled one */
-    ROLE_COPY  /* a working copy */
+    ROLE_COPY, /* a working copy */
+    ROLE_PART, /* a part of one that was not spilled: keep_unspilled() tells */
+    ROLE_COUNT
 } Role;
 
 #define INSERTED UINT32_MAX
@@ -21,6 +24,8 @@ typedef struct {
     uint32_t
         *first_access;    /* [ntensors] of copies: the plan's accesses [first_access, end_access) */
     uint32_t *end_access; /* that one serves */
+    const Window **window; /* [ntensors] of copies: the blocks that one holds, NULL for others; NULL
+                              where nothing was rewritten */
     uint32_t *origin_inst; /* [ninsts] instruction of the plan's function, or INSERTED */
     uint32_t removed;      /* inserted DMAs that were found to be needless, and loads dropped */
     const Live *live;      /* ranges of func where they are known already, else NULL */

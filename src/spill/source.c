@@ -83,7 +83,7 @@ static Hit hit_of(const Func *func, const Window *window, const Operand *operand
                   Arena *arena) {
     if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL) return COVERS;
     const Operand *one[] = {operand};
-    Inst anywhere = {0};
+    Inst anywhere = {.loop = window->level}; /* what guards the write is no matter here */
     const Inst *inst[] = {&anywhere};
     Window own = window_make(func, window->level, one, inst, 1, arena);
     if (own.loose || !affine_equal(own.base, window->base)) {
@@ -118,6 +118,7 @@ static bool fills_in_loop(const Plan *plan, uint32_t tensor, uint32_t access, ui
     const Func *func = plan->func;
     const Loop *loop = &func->loops[outermost];
     int64_t step = affine_coefficient(index, outermost);
+    if (index.modulus) return false;
     if ((step != 1 && step != -1) || plan->accesses[access].loop != outermost) return false;
     for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++) {
         const PlanAccess *other = &plan->accesses[a];
@@ -164,6 +165,22 @@ static bool written_behind(const Plan *plan, const Sources *sources, uint32_t te
     return false;
 }
 
+/* True if the window moves on in each iteration of the loop, in which the tensor is written: what
+ * is written beside it now may be in it later. */
+static bool moves_to_written(const Plan *plan, uint32_t tensor, const Window *window,
+                             uint32_t loop) {
+    const Loop *around = &plan->func->loops[loop];
+    bool moves = false, written = false;
+    for (uint32_t i = 0; i < window->base.count; i++)
+        moves |= window->base.terms[i].loop != NO_LOOP &&
+                 loop_encloses(plan->func, loop, window->base.terms[i].loop);
+    for (uint32_t a = plan->first[tensor]; moves && a < plan->first[tensor + 1]; a++) {
+        const PlanAccess *access = &plan->accesses[a];
+        written |= access->writes && access->inst >= around->first && access->inst < around->end;
+    }
+    return written;
+}
+
 static bool same_shape(const Tensor *a, const Tensor *b) {
     return a->partitions == b->partitions && a->bytes == b->bytes && a->dtype == b->dtype;
 }
@@ -189,16 +206,36 @@ static Affine low_index(const Operand *operand, Arena *arena) {
     return affine_constant(arena, 0);
 }
 
-/* source block = source index - destination index + (base + offset), if all that names loops around
- * the reload only. */
+/* base + offset */
+static Affine wanted_block(const Window *window, int64_t offset, Arena *arena) {
+    if (window->base.modulus) return window->base;
+    Term *terms = NEW_ARRAY(arena, Term, (size_t)window->base.count + 1);
+    for (uint32_t i = 0; i < window->base.count; i++)
+        terms[i] = window->base.terms[i];
+    terms[window->base.count] = (Term){offset, NO_LOOP};
+    return (Affine){terms, window->base.count + 1, 0};
+}
+
+/* source block = source index - destination index + wanted block. A remainder on either side tells
+ * only where the wanted block is the destination's in the same iteration. */
+static bool source_block(Affine from, Affine to, Affine wanted, Arena *arena, Affine *index) {
+    *index = from;
+    if (affine_equal(to, wanted)) return true;
+    if (from.modulus || to.modulus || wanted.modulus) return false;
+    Affine shift = affine_difference(arena, to, wanted);
+    *index = affine_difference(arena, from, shift);
+    return true;
+}
+
+/* The block of the source that the wanted one came from, if its index names loops around the reload
+ * only. */
 static bool map_block(const Func *func, const Window *window, int64_t offset, const Operand *dst,
                       const Operand *src, Arena *arena, Affine *index) {
-    Affine shift = affine_difference(arena, low_index(src, arena), low_index(dst, arena));
-    Term *negated = NEW_ARRAY(arena, Term, (size_t)window->base.count + 1);
-    for (uint32_t i = 0; i < window->base.count; i++)
-        negated[i] = (Term){-window->base.terms[i].coefficient, window->base.terms[i].loop};
-    negated[window->base.count] = (Term){-offset, NO_LOOP};
-    *index = affine_difference(arena, shift, (Affine){negated, window->base.count + 1});
+    if (!source_block(low_index(src, arena), low_index(dst, arena),
+                      wanted_block(window, offset, arena), arena, index))
+        return false;
+    const Affine zero = {0};
+    if (!index->modulus) *index = affine_difference(arena, *index, zero);
     for (uint32_t i = 0; i < index->count; i++) {
         uint32_t loop = index->terms[i].loop;
         if (loop != NO_LOOP &&
@@ -233,7 +270,8 @@ bool source_find(const Plan *plan, const Sources *sources, uint32_t tensor, uint
     uint32_t begin = apart == NO_LOOP ? load + 1 : func->loops[apart].first;
     if (source_changes(sources, src->tensor, begin, end)) return false;
     if (around != NO_LOOP &&
-        written_behind(plan, sources, tensor, access, window, offset, end, arena))
+        (moves_to_written(plan, tensor, window, around) ||
+         written_behind(plan, sources, tensor, access, window, offset, end, arena)))
         return false;
     *source = (DramSource){.access = write, .tensor = src->tensor, .same_form = apart == NO_LOOP};
     if (!map_block(func, window, offset, dst, src, arena, &source->index)) return false;

@@ -8,27 +8,47 @@
 
 /* An index cut in two: what is fixed while the copy lives, and the range of the rest. */
 typedef struct {
-    Affine outer; /* terms over loops around the copy, by loop, no constant */
+    Affine outer; /* terms over loops around the copy, by loop, no constant; or a remainder, which
+                     is all of the index */
     int64_t low, high;
     bool varies; /* the rest depends on loops inside */
 } Cut;
 
 /* Terms gathered by loop, without zeros: the canonical form of an affine. */
 static Affine canonical(Affine affine, Arena *arena) {
-    Affine zero = {NULL, 0};
+    Affine zero = {0};
     return affine_difference(arena, affine, zero);
 }
 
+static bool is_around(const Func *func, Term term, uint32_t level) {
+    return term.loop != NO_LOOP && level != NO_LOOP && loop_encloses(func, term.loop, level);
+}
+
+/* A remainder is not cut: it is fixed where all its terms are, else it may be any in its range. */
+static bool is_fixed(const Func *func, uint32_t level, Affine index) {
+    bool fixed = true;
+    for (uint32_t i = 0; i < index.count; i++)
+        fixed &= index.terms[i].loop == NO_LOOP || is_around(func, index.terms[i], level);
+    return fixed;
+}
+
+static Cut cut_remainder(const Func *func, uint32_t level, Affine index) {
+    Range range = affine_range(index, func, NULL);
+    if (range.low < range.high && is_fixed(func, level, index)) return (Cut){.outer = index};
+    return (Cut){.low = range.low, .high = range.high, .varies = range.low < range.high};
+}
+
 static Cut cut_index(const Func *func, uint32_t level, Affine index, Arena *arena) {
+    if (index.modulus) return cut_remainder(func, level, index);
     Affine terms = canonical(index, arena);
     Term *outer = NEW_ARRAY(arena, Term, terms.count);
-    Cut cut = {.outer = {outer, 0}};
+    Cut cut = {.outer = {outer, 0, 0}};
     for (uint32_t i = 0; i < terms.count; i++) {
         Term term = terms.terms[i];
         if (term.loop == NO_LOOP) {
             cut.low = saturating_add(cut.low, term.coefficient);
             cut.high = saturating_add(cut.high, term.coefficient);
-        } else if (level != NO_LOOP && loop_encloses(func, term.loop, level)) {
+        } else if (is_around(func, term, level)) {
             outer[cut.outer.count++] = term;
         } else {
             const Loop *loop = &func->loops[term.loop];
@@ -42,71 +62,7 @@ static Cut cut_index(const Func *func, uint32_t level, Affine index, Arena *aren
     return cut;
 }
 
-/* Narrows a loop's range by a comparison of that index alone with a constant. */
-static void narrow(const Compare *compare, int64_t *low, int64_t *high, uint32_t loop,
-                   Arena *arena) {
-    Affine sum = affine_difference(arena, compare->left, compare->right);
-    int64_t step = affine_coefficient(sum, loop), rest = affine_offset(sum);
-    for (uint32_t i = 0; i < sum.count; i++)
-        if (sum.terms[i].loop != loop && sum.terms[i].loop != NO_LOOP) return;
-    if ((step != 1 && step != -1) || rest == INT64_MIN || rest == INT64_MAX) return;
-    int64_t bound = step == 1 ? -rest : rest; /* index CMP bound, turned where step is -1 */
-    Comparison comparison = compare->comparison;
-    if (step == -1) {
-        static const Comparison turned[] = {
-            [CMP_EQ] = CMP_EQ, [CMP_NE] = CMP_NE, [CMP_LT] = CMP_GT,
-            [CMP_LE] = CMP_GE, [CMP_GT] = CMP_LT, [CMP_GE] = CMP_LE};
-        comparison = turned[comparison];
-    }
-    if (comparison == CMP_LT) bound--;
-    if (comparison == CMP_GT) bound++;
-    bool below = comparison == CMP_EQ || comparison == CMP_LT || comparison == CMP_LE;
-    bool above = comparison == CMP_EQ || comparison == CMP_GT || comparison == CMP_GE;
-    if (below && bound < *high) *high = bound;
-    if (above && bound > *low) *low = bound;
-}
-
-/* The range of an index while the instruction's condition holds, as far as that is easily seen. */
-static Range guarded_range(const Func *func, Affine index, const Condition *condition,
-                           Arena *arena) {
-    Affine terms = canonical(index, arena);
-    Range range = {0, 0};
-    for (uint32_t i = 0; i < terms.count; i++) {
-        Term term = terms.terms[i];
-        int64_t low = 1, high = 1;
-        if (term.loop != NO_LOOP) {
-            low = func->loops[term.loop].low;
-            high = func->loops[term.loop].high - 1;
-            for (uint32_t c = 0; condition && c < condition->count; c++)
-                narrow(&condition->compares[c], &low, &high, term.loop, arena);
-            if (low > high) { /* it never holds: any range will do that is within the loop's */
-                low = func->loops[term.loop].low;
-                high = func->loops[term.loop].high - 1;
-            }
-        }
-        int64_t a = saturating_mul(term.coefficient, low);
-        int64_t b = saturating_mul(term.coefficient, high);
-        range.low = saturating_add(range.low, a < b ? a : b);
-        range.high = saturating_add(range.high, a < b ? b : a);
-    }
-    return range;
-}
-
-/* True if the operand may name blocks that its tensor does not have. */
-static bool can_stray(const Func *func, const Operand *operand, const Inst *inst, Arena *arena) {
-    const Blocks *blocks = operand->blocks;
-    if (!blocks || blocks->kind == BLOCKS_ALL) return false;
-    int64_t last = func->tensors[operand->tensor].blocks - 1;
-    Range low = guarded_range(func, blocks->low, inst->condition, arena);
-    Range high = low;
-    if (blocks->kind == BLOCKS_RANGE) {
-        high = guarded_range(func, blocks->high, inst->condition, arena);
-        high.high = saturating_sub(high.high, 1);
-    }
-    return low.low < 0 || high.high > last;
-}
-
-/* Blocks that a tensor does not have are named only where a condition forbids it. */
+/* What lies outside the tensor is named only where a condition forbids the instruction. */
 static void clip(Cut *cut, int64_t last) {
     if (cut->outer.count > 0) return;
     cut->varies |= cut->low < 0 || cut->high > last;
@@ -136,6 +92,22 @@ static bool cut_operand(const Func *func, uint32_t level, const Operand *operand
     if (cut->high < cut->low) return false;
     clip(cut, last);
     return true;
+}
+
+/* True if the copy's DMAs may be at the same time as all its accesses: these stand in its own loop,
+ * under one condition, which theirs is then too. */
+static bool runs_as_one(const Inst *const *insts, uint32_t count, uint32_t level) {
+    for (uint32_t i = 0; i < count; i++)
+        if (insts[i]->loop != level || !condition_equal(insts[i]->condition, insts[0]->condition))
+            return false;
+    return true;
+}
+
+/* True if the blocks at the cut's offsets are there in every iteration. */
+static bool is_always_inside(const Func *func, const Cut *cut, int64_t blocks) {
+    Range range = affine_range(cut->outer, func, NULL);
+    return saturating_add(range.low, cut->low) >= 0 &&
+           saturating_add(range.high, cut->high) < blocks;
 }
 
 /* All blocks between the least and the largest that any operand can name. */
@@ -178,15 +150,14 @@ Window window_make(const Func *func, uint32_t level, const Operand *const *opera
                    const Inst *const *insts, uint32_t count, Arena *arena) {
     Window window = {.level = level};
     int64_t blocks = func->tensors[operands[0]->tensor].blocks;
-    const Inst unguarded = {0};
+    bool as_one = runs_as_one(insts, count, level);
     Cut *cuts = NEW_ARRAY(arena, Cut, count);
     int64_t total = 0;
     for (uint32_t i = 0; i < count; i++) {
-        bool fits = cut_operand(func, level, operands[i], arena, &cuts[i]) &&
-                    affine_equal(cuts[i].outer, cuts[0].outer) &&
-                    !can_stray(func, operands[i], insts[i], arena) &&
-                    !(cuts[i].outer.count > 0 && cuts[i].varies &&
-                      can_stray(func, operands[i], &unguarded, arena));
+        bool fits =
+            cut_operand(func, level, operands[i], arena, &cuts[i]) &&
+            affine_equal(cuts[i].outer, cuts[0].outer) &&
+            (as_one || cuts[i].outer.count == 0 || is_always_inside(func, &cuts[i], blocks));
         total = fits ? saturating_add(total, cuts[i].high - cuts[i].low + 1) : INT64_MAX;
         if (total > saturating_mul(blocks, count))
             return loose_window(func, level, operands, count, arena);
@@ -233,21 +204,21 @@ int64_t window_position(const Window *window, int64_t offset) {
 /* The index without its outer terms, moved by `shift`: loop terms by loop, the constant last. */
 static Affine inside_index(const Func *func, const Window *window, Affine index, int64_t shift,
                            Arena *arena) {
-    Affine terms = canonical(index, arena);
+    if (window->base.modulus) return affine_constant(arena, shift);
+    Affine terms = canonical(affine_sum(index), arena);
     Term *kept = NEW_ARRAY(arena, Term, (size_t)terms.count + 1);
     uint32_t count = 0;
     int64_t constant = shift;
     for (uint32_t i = 0; i < terms.count; i++) {
         Term term = terms.terms[i];
-        bool outer = !window->loose && term.loop != NO_LOOP && window->level != NO_LOOP &&
-                     loop_encloses(func, term.loop, window->level);
+        bool outer = !window->loose && !index.modulus && is_around(func, term, window->level);
         if (term.loop == NO_LOOP)
             constant = saturating_add(constant, term.coefficient);
         else if (!outer)
             kept[count++] = term;
     }
     if (constant != 0 || count == 0) kept[count++] = (Term){constant, NO_LOOP};
-    return (Affine){kept, count};
+    return (Affine){kept, count, index.modulus};
 }
 
 const Blocks *window_blocks(const Func *func, const Window *window, const Operand *operand,
@@ -258,10 +229,12 @@ const Blocks *window_blocks(const Func *func, const Window *window, const Operan
     int64_t shift =
         window->loose ? -window->offsets[0] : window_position(window, extent.low) - extent.low;
     if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL) {
-        *blocks = (Blocks){BLOCKS_RANGE, affine_constant(arena, extent.low + shift),
-                           affine_constant(arena, extent.high + 1 + shift)};
+        *blocks = (Blocks){.kind = BLOCKS_RANGE,
+                           .low = affine_constant(arena, extent.low + shift),
+                           .high = affine_constant(arena, extent.high + 1 + shift)};
         return blocks;
     }
+    if (shift == 0 && window->base.count == 0) return operand->blocks;
     blocks->kind = operand->blocks->kind;
     blocks->low = inside_index(func, window, operand->blocks->low, shift, arena);
     if (blocks->kind == BLOCKS_RANGE)
@@ -271,12 +244,14 @@ const Blocks *window_blocks(const Func *func, const Window *window, const Operan
 
 /* base + offset, the constant last and dropped where it is 0 and not alone. */
 static Affine moved(Affine base, int64_t offset, Arena *arena) {
+    assert(!base.modulus || offset == 0);
+    if (base.modulus) return base;
     Term *terms = NEW_ARRAY(arena, Term, (size_t)base.count + 1);
     uint32_t count = 0;
     for (uint32_t i = 0; i < base.count; i++)
         terms[count++] = base.terms[i];
     if (offset != 0 || count == 0) terms[count++] = (Term){offset, NO_LOOP};
-    return (Affine){terms, count};
+    return (Affine){terms, count, 0};
 }
 
 const Blocks *blocks_between(Affine base, int64_t low, int64_t high, int64_t blocks, Arena *arena) {

@@ -8,7 +8,8 @@
  * copy. */
 typedef struct {
     uint32_t level;   /* loop in whose body the copy lives, NO_LOOP for the function */
-    Affine base;      /* terms over `level` and the loops around it, no constant; count 0: none */
+    Affine base;      /* terms over `level` and the loops around it, no constant; count 0: none; or
+                         a remainder, with 0 as the only offset */
     int64_t *offsets; /* [count] ascending */
     int64_t count;
     bool loose; /* operands' indices could not be told apart: the copy holds all that they can

@@ -32,4 +32,10 @@ static inline int64_t round_up(int64_t a, int64_t b) {
     return saturating_add(a, b - 1) / b * b;
 }
 
+/* a - b * floor(a / b): 0 to b - 1; b > 0. */
+static inline int64_t floor_mod(int64_t a, int64_t b) {
+    int64_t rest = a % b;
+    return rest < 0 ? rest + b : rest;
+}
+
 #endif

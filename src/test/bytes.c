@@ -131,8 +131,7 @@ static void put(Memory *memory, Byte at, uint64_t value) {
     }
 }
 
-/* The bytes that an operand names now, one after another; blocks that do not exist are among them
- * with `exists` false. */
+/* The bytes that an operand names now, one after another. */
 typedef struct {
     uint32_t tensor;
     int64_t low, count, blocks;
@@ -167,26 +166,27 @@ static int64_t length_of(const Named *named) {
     return named->count * area_of(named);
 }
 
-static bool byte_at(const Named *named, int64_t i, Byte *at) {
+static bool strays(const Named *named) {
+    return named->count > 0 && (named->low < 0 || named->low + named->count > named->blocks);
+}
+
+static Byte byte_at(const Named *named, int64_t i) {
     int64_t within = i % area_of(named);
-    *at = (Byte){named->tensor, named->low + i / area_of(named),
-                 named->rect.p0 + within / width_of(named),
-                 named->rect.b0 + within % width_of(named)};
-    return at->block >= 0 && at->block < named->blocks;
+    return (Byte){named->tensor, named->low + i / area_of(named),
+                  named->rect.p0 + within / width_of(named),
+                  named->rect.b0 + within % width_of(named)};
 }
 
 static uint64_t *read_bytes(const Memory *memory, const Named *named) {
     uint64_t *values = NEW_ARRAY(memory->arena, uint64_t, length_of(named));
-    Byte at;
     for (int64_t i = 0; i < length_of(named); i++)
-        if (byte_at(named, i, &at)) values[i] = get(memory, at);
+        values[i] = get(memory, byte_at(named, i));
     return values;
 }
 
 static void write_bytes(Memory *memory, const Named *named, const uint64_t *values) {
-    Byte at;
     for (int64_t i = 0; i < length_of(named); i++)
-        if (byte_at(named, i, &at)) put(memory, at, values[i]);
+        put(memory, byte_at(named, i), values[i]);
 }
 
 /* --- Instructions --- */
@@ -228,14 +228,16 @@ static bool lies_over(const Memory *memory, const Inst *inst, const Named *named
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
         bool counts = o >= inst->ndst ? !is_elided(memory, inst) : o < d;
         if (o == d || !counts || !in_buffer(memory, named[o].tensor)) continue;
-        for (int64_t i = 0; i < length_of(&named[o]); i++)
-            if (byte_at(&named[o], i, &at) && *granule_of(memory, at) == block_number(memory, at))
+        for (int64_t i = 0; i < length_of(&named[o]); i++) {
+            at = byte_at(&named[o], i);
+            if (*granule_of(memory, at) == block_number(memory, at))
                 used[granule_of(memory, at) - memory->granules] = true;
+        }
     }
     /* Blocks of the destination must not lie over each other either. */
     uint32_t *mine = NEW_ARRAY(memory->arena, uint32_t, QUADRANTS * memory->row / GRANULE);
     for (int64_t i = 0; i < length_of(&named[d]); i++) {
-        if (!byte_at(&named[d], i, &at)) continue;
+        at = byte_at(&named[d], i);
         int64_t granule = granule_of(memory, at) - memory->granules;
         uint32_t number = block_number(memory, at);
         if (used[granule] && memory->granules[granule] != number) return true;
@@ -247,12 +249,10 @@ static bool lies_over(const Memory *memory, const Inst *inst, const Named *named
 
 /* An elided copy's bytes stay where they are: its ends must be one place. */
 static bool lies_apart(const Memory *memory, const Inst *inst, const Named *named) {
-    Byte to, from;
     if (!is_elided(memory, inst)) return false;
     if (!in_buffer(memory, named[0].tensor) || !in_buffer(memory, named[1].tensor)) return false;
     for (int64_t i = 0; i < length_of(&named[0]); i++)
-        if (byte_at(&named[0], i, &to) && byte_at(&named[1], i, &from) &&
-            sb_byte(memory, to) != sb_byte(memory, from))
+        if (sb_byte(memory, byte_at(&named[0], i)) != sb_byte(memory, byte_at(&named[1], i)))
             return true;
     return false;
 }
@@ -261,15 +261,19 @@ typedef struct {
     const Inst *inst;
     Named *named;    /* [ndst + nsrc] */
     uint64_t **read; /* [ndst + nsrc] */
+    bool strays;     /* some index leaves its tensor: nothing is read */
 } Execution;
 
 static Execution begin(const Memory *memory, const Stepper *run) {
     const Inst *inst = &memory->func->insts[run->point];
     uint32_t count = inst->ndst + inst->nsrc;
     Execution execution = {inst, NEW_ARRAY(memory->arena, Named, count),
-                           NEW_ARRAY(memory->arena, uint64_t *, count)};
+                           NEW_ARRAY(memory->arena, uint64_t *, count), false};
     for (uint32_t i = 0; i < count; i++) {
         execution.named[i] = name_bytes(memory->func, &inst->operands[i], run->indices);
+        execution.strays |= strays(&execution.named[i]);
+    }
+    for (uint32_t i = 0; i < count && !execution.strays; i++) {
         if (i >= inst->ndst || inst->accumulate)
             execution.read[i] = read_bytes(memory, &execution.named[i]);
     }
@@ -282,16 +286,14 @@ static bool lies_nowhere(const Memory *memory, const Named *named) {
     bool home = tensor->space == SPACE_DRAM && meta_find(tensor->meta, "of");
     if (!memory->shared || in_buffer(memory, named->tensor) || in_area(memory, named->tensor))
         return false;
-    Byte at;
-    for (int64_t i = 0; i < length_of(named); i++)
-        if (byte_at(named, i, &at)) return tensor->space == SPACE_SB || home;
-    return false;
+    return length_of(named) > 0 && (tensor->space == SPACE_SB || home);
 }
 
 /* `source`: whose reading decides what is written. False where destinations lie wrongly. */
 static bool finish(Memory *memory, const Execution *execution, const Execution *source,
                    uint64_t seed) {
     const Inst *inst = execution->inst;
+    if (execution->strays) return false;
     for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++)
         if (lies_nowhere(memory, &execution->named[i])) return false;
     if (lies_apart(memory, inst, execution->named)) return false;
@@ -303,8 +305,9 @@ static bool finish(Memory *memory, const Execution *execution, const Execution *
     return true;
 }
 
-/* What the original has, undefined bytes and missing blocks apart, the result must have. */
+/* What the original has, undefined bytes apart, the result must have. */
 static bool same_reading(const Execution *was, const Execution *is) {
+    if (is->strays) return false;
     for (uint32_t i = 0; i < was->inst->ndst + was->inst->nsrc; i++) {
         if (was->named[i].count != is->named[i].count) return false;
         if (!was->read[i]) continue;

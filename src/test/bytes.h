@@ -18,7 +18,8 @@ typedef struct {
 int64_t bytes_work(const Func *func);
 
 /* True if a run of `result`, placed, reads and returns what a run of `original` does; whatever the
- * original leaves undefined may differ. False too where a destination lies over another operand of
+ * original leaves undefined may differ. False too where an index of the result leaves its tensor, a
+ * destination lies over another operand of
  * its instruction, or the ends of an `!elided` copy lie apart. */
 bool bytes_agree(const Func *original, PairedResult result, const Target *target, Arena *arena);
 

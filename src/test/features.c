@@ -11,12 +11,14 @@ static const char *const NAMES[FEATURE_COUNT] = {
     [FEATURE_INDEX_OFFSET] = "index with an offset",
     [FEATURE_INDEX_NEGATIVE] = "negative coefficient",
     [FEATURE_INDEX_GUARDED] = "index guarded by a condition",
+    [FEATURE_INDEX_REMAINDER] = "index that is a remainder",
     [FEATURE_BLOCK_LOOP] = "block loops",
     [FEATURE_RANGE_CONSTANT] = "constant block range",
     [FEATURE_RANGE_DYNAMIC] = "dynamic block range",
     [FEATURE_CONDITION_ONE] = "condition on one index",
     [FEATURE_CONDITION_TWO] = "condition on two indices",
     [FEATURE_CONDITION_AND] = "conjunction",
+    [FEATURE_CONDITION_REMAINDER] = "condition on a remainder",
     [FEATURE_REGION_BYTES] = "region partial in bytes",
     [FEATURE_REGION_PARTITIONS] = "region partial in partitions",
     [FEATURE_ACCUMULATE] = "accumulation",
@@ -104,7 +106,8 @@ static uint64_t condition_features(const Condition *condition) {
     for (uint32_t i = 0; i < condition->count; i++) {
         const Compare *compare = &condition->compares[i];
         uint32_t left = loops_named(compare->left), right = loops_named(compare->right);
-        bits |= when(left + right == 1, BIT(CONDITION_ONE));
+        bits |= when(left + right == 1, BIT(CONDITION_ONE)) |
+                when(compare->left.modulus || compare->right.modulus, BIT(CONDITION_REMAINDER));
         bits |= when(left + right > 1 && !affine_equal(compare->left, compare->right),
                      BIT(CONDITION_TWO));
     }
@@ -125,6 +128,7 @@ static uint64_t blocks_features(const Inst *inst, const Blocks *blocks) {
            when(affine_offset(blocks->low) != 0, BIT(INDEX_OFFSET)) |
            when(has_negative(blocks->low), BIT(INDEX_NEGATIVE)) |
            when(guards(inst->condition, blocks->low), BIT(INDEX_GUARDED)) |
+           when(blocks->low.modulus, BIT(INDEX_REMAINDER)) |
            when(blocks->kind == BLOCKS_RANGE, BIT(RANGE_DYNAMIC));
 }
 

@@ -17,7 +17,8 @@ typedef enum {
 typedef enum {
     CODE_ANY,         /* all that the format can say */
     CODE_STRAIGHT,    /* no loops, all block indices constant, no conditions */
-    CODE_BLOCK_LOOPS, /* straight code, and loops that write or read block `b` in iteration b */
+    CODE_BLOCK_LOOPS, /* straight code, and loops that write or read one block an iteration, in turn
+                       */
     CODE_COUNT
 } RandomCode;
 
@@ -45,12 +46,14 @@ typedef enum {
     FEATURE_INDEX_OFFSET,
     FEATURE_INDEX_NEGATIVE,
     FEATURE_INDEX_GUARDED,
+    FEATURE_INDEX_REMAINDER,
     FEATURE_BLOCK_LOOP,
     FEATURE_RANGE_CONSTANT,
     FEATURE_RANGE_DYNAMIC,
     FEATURE_CONDITION_ONE,
     FEATURE_CONDITION_TWO,
     FEATURE_CONDITION_AND,
+    FEATURE_CONDITION_REMAINDER,
     FEATURE_REGION_BYTES,
     FEATURE_REGION_PARTITIONS,
     FEATURE_ACCUMULATE,

@@ -97,12 +97,10 @@ Affine gen_constant(Gen *gen, int64_t value);
 /* Adds `offset` at a random place among the terms, unless it is 0 and others stand. */
 uint32_t gen_add_offset(Gen *gen, Term *terms, uint32_t count, int64_t offset);
 
-/* An index of `count` blocks in a row out of `blocks`, over the open loops; now and then it leaves
- * the tensor at some iterations. False where none was found in a few attempts. */
-bool gen_index(Gen *gen, int64_t blocks, int64_t count, Affine *index);
-
-/* A condition that an index stays inside [0, end). */
-void gen_guard(Gen *gen, Draft *draft, Affine index, int64_t end);
+/* An index of `count` blocks in a row out of `blocks`, over the open loops; of one block it may be
+ * a remainder. Where it leaves the tensor at some iterations, the draft gets a guard. False where
+ * none was found in a few attempts. */
+bool gen_index(Gen *gen, Draft *draft, int64_t blocks, int64_t count, Affine *index);
 
 const Blocks *gen_blocks(Gen *gen, BlocksKind kind, Affine low, Affine high);
 

@@ -5,7 +5,7 @@
 Affine gen_affine(Gen *gen, const Term *terms, uint32_t count) {
     Term *copy = RAW_ARRAY(gen_arena(gen), Term, count);
     memcpy(copy, terms, count * sizeof *terms);
-    return (Affine){copy, count};
+    return (Affine){copy, count, 0};
 }
 
 Affine gen_constant(Gen *gen, int64_t value) {
@@ -33,11 +33,37 @@ static uint32_t loop_terms(Gen *gen, Term *terms) {
     return count;
 }
 
-bool gen_index(Gen *gen, int64_t blocks, int64_t count, Affine *index) {
+/* A condition that an index stays inside [0, end); false where the draft has no room for it. */
+static bool guard(Gen *gen, Draft *draft, Affine index, int64_t end) {
+    Range range = affine_range(index, &gen->builder.func, NULL);
+    if ((range.low < 0 || range.high >= end) && draft->nguards + 2 > MOST_COMPARES) return false;
+    if (range.low < 0)
+        draft->guards[draft->nguards++] = (Compare){index, gen_constant(gen, 0), CMP_GE};
+    if (range.high >= end)
+        draft->guards[draft->nguards++] = (Compare){index, gen_constant(gen, end), CMP_LT};
+    return true;
+}
+
+/* A remainder of about as many values as there are blocks; at some iteration, maybe not the first,
+ * it is one of them. */
+static Affine remainder_index(Gen *gen, int64_t blocks) {
+    Term terms[8];
+    uint32_t n = loop_terms(gen, terms);
+    n = gen_add_offset(gen, terms, n, gen_between(gen, -3, 3));
+    Affine index = gen_affine(gen, terms, n);
+    index.modulus = gen_percent(gen, 60) ? blocks : gen_between(gen, 1, blocks + 1);
+    return index;
+}
+
+bool gen_index(Gen *gen, Draft *draft, int64_t blocks, int64_t count, Affine *index) {
+    if (count == 1 && gen_percent(gen, 25)) {
+        *index = remainder_index(gen, blocks);
+        return guard(gen, draft, *index, blocks);
+    }
     for (uint32_t attempt = 0; attempt < 16; attempt++) {
         Term terms[8];
         uint32_t n = loop_terms(gen, terms);
-        Range range = affine_range((Affine){terms, n}, &gen->builder.func, NULL);
+        Range range = affine_range((Affine){terms, n, 0}, &gen->builder.func, NULL);
         int64_t slack = blocks - count - (range.high - range.low);
         if (slack < 0 && !gen_percent(gen, 15)) continue;
         int64_t low = slack < 0 ? gen_between(gen, slack, 0) : gen_between(gen, 0, slack);
@@ -46,7 +72,7 @@ bool gen_index(Gen *gen, int64_t blocks, int64_t count, Affine *index) {
         if (low + (range.high - range.low) < 0 || low > blocks - count) continue;
         n = gen_add_offset(gen, terms, n, low - range.low);
         *index = gen_affine(gen, terms, n);
-        return true;
+        return guard(gen, draft, *index, blocks - count + 1);
     }
     return false;
 }
@@ -65,18 +91,9 @@ static Affine plus(Gen *gen, Affine affine, int64_t offset) {
     return gen_affine(gen, terms, count);
 }
 
-void gen_guard(Gen *gen, Draft *draft, Affine index, int64_t end) {
-    Range range = affine_range(index, &gen->builder.func, NULL);
-    if (draft->nguards + 2 > MOST_COMPARES) return;
-    if (range.low < 0)
-        draft->guards[draft->nguards++] = (Compare){index, gen_constant(gen, 0), CMP_GE};
-    if (range.high >= end)
-        draft->guards[draft->nguards++] = (Compare){index, gen_constant(gen, end), CMP_LT};
-}
-
 const Blocks *gen_blocks(Gen *gen, BlocksKind kind, Affine low, Affine high) {
     Blocks *blocks = NEW(gen_arena(gen), Blocks);
-    *blocks = (Blocks){kind, low, high};
+    *blocks = (Blocks){.kind = kind, .low = low, .high = high};
     return blocks;
 }
 
@@ -96,8 +113,7 @@ const Blocks *gen_some_blocks(Gen *gen, Draft *draft, uint32_t tensor) {
         return constant_blocks(gen, blocks);
     int64_t count = gen_percent(gen, 70) ? 1 : gen_between(gen, 2, blocks);
     Affine index;
-    if (!gen_index(gen, blocks, count, &index)) return constant_blocks(gen, blocks);
-    if (gen_percent(gen, 75)) gen_guard(gen, draft, index, blocks - count + 1);
+    if (!gen_index(gen, draft, blocks, count, &index)) return constant_blocks(gen, blocks);
     if (count == 1) return gen_blocks(gen, BLOCKS_ONE, index, (Affine){0});
     return gen_blocks(gen, BLOCKS_RANGE, index, plus(gen, index, count));
 }
@@ -122,11 +138,14 @@ static Compare random_compare(Gen *gen) {
     terms[0] = (Term){1, gen->open[gen_between(gen, 0, gen->depth - 1)]};
     if (gen_percent(gen, 25)) count = loop_terms(gen, terms);
     Affine left = gen_affine(gen, terms, count);
+    if (gen_percent(gen, 25)) left.modulus = gen_between(gen, 1, 4);
     Comparison comparison = (Comparison)gen_between(gen, CMP_EQ, CMP_GE);
     if (gen->depth > 1 && gen_percent(gen, 35)) {
         terms[0] = (Term){1, gen->open[gen_between(gen, 0, gen->depth - 1)]};
         count = gen_add_offset(gen, terms, 1, gen_between(gen, -1, 1));
-        return (Compare){left, gen_affine(gen, terms, count), comparison};
+        Affine right = gen_affine(gen, terms, count);
+        if (gen_percent(gen, 15)) right.modulus = gen_between(gen, 1, 4);
+        return (Compare){left, right, comparison};
     }
     Range range = affine_range(left, &gen->builder.func, NULL);
     return (Compare){left, gen_constant(gen, gen_between(gen, range.low, range.high)), comparison};

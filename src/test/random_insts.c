@@ -129,12 +129,11 @@ static void transfer_operands(Gen *gen, Draft *draft, uint32_t to, uint32_t from
     for (int i = 0; i < 2; i++) {
         int64_t blocks = gen_tensor(gen, ends[i])->blocks;
         const Blocks *one = NULL;
-        Affine index = gen_constant(gen, gen_between(gen, 0, blocks - 1));
+        Affine index;
         if (!all && (blocks > 1 || gen_percent(gen, 5))) {
             bool dynamic = gen->code == CODE_ANY && gen->depth > 0 && gen_percent(gen, 60) &&
-                           gen_index(gen, blocks, 1, &index);
-            /* The two ends must name as many blocks at every iteration. */
-            if (dynamic) gen_guard(gen, draft, index, blocks);
+                           gen_index(gen, draft, blocks, 1, &index);
+            if (!dynamic) index = gen_constant(gen, gen_between(gen, 0, blocks - 1));
             one = gen_blocks(gen, BLOCKS_ONE, index, (Affine){0});
         }
         draft->operands[draft->count++] =

@@ -115,7 +115,13 @@ void gen_block_loop(Gen *gen) {
     uint32_t loop = open_loop(gen, low, low + gen_tensor(gen, tensor)->blocks);
     Term terms[2] = {{1, loop}};
     uint32_t count = low == 0 ? 1 : gen_add_offset(gen, terms, 1, -low);
-    const Blocks *blocks = gen_blocks(gen, BLOCKS_ONE, gen_affine(gen, terms, count), (Affine){0});
+    Affine index = gen_affine(gen, terms, count);
+    if (gen_percent(gen, 25)) { /* from some block on, around the end */
+        count = gen_add_offset(gen, terms, 1, gen_between(gen, -3, 5));
+        index = gen_affine(gen, terms, count);
+        index.modulus = gen_tensor(gen, tensor)->blocks;
+    }
+    const Blocks *blocks = gen_blocks(gen, BLOCKS_ONE, index, (Affine){0});
     if (fills) gen_fill_tile(gen, tensor, blocks);
     if (!fills || gen_percent(gen, 40)) use_tile(gen, tensor, blocks);
     close_loop(gen);

@@ -80,24 +80,21 @@ static bool moves(const Tensor *tensor) {
     return tensor->space == SPACE_SB && !tensor->fixed && !stays(tensor);
 }
 
-/* The blocks [low, high) that an operand may name: all where the index may leave the tensor, since
- * a copy of fewer cannot express that none is touched. */
+/* The blocks [low, high) that an operand may name. */
 static Range blocks_range(const Func *func, const Operand *operand) {
     const Blocks *blocks = operand->blocks;
     int64_t all = func->tensors[operand->tensor].blocks;
     if (!blocks || blocks->kind == BLOCKS_ALL) return (Range){0, all};
     Range low = affine_range(blocks->low, func, NULL), high = {low.low + 1, low.high + 1};
     if (blocks->kind == BLOCKS_RANGE) high = affine_range(blocks->high, func, NULL);
-    if (low.low < 0 || high.high > all) return (Range){0, all};
-    return (Range){low.low, high.high};
+    return (Range){low.low > 0 ? low.low : 0, high.high < all ? high.high : all};
 }
 
 /* How many blocks of its tensor an operand names at a time, where it is the only one. */
 static int64_t blocks_named(const Func *func, const Operand *operand) {
+    if (operand->blocks && operand->blocks->kind == BLOCKS_ONE) return 1;
     Range range = blocks_range(func, operand);
-    bool one = operand->blocks && operand->blocks->kind == BLOCKS_ONE;
-    bool leaves = range.high - range.low == func->tensors[operand->tensor].blocks;
-    return one && !leaves ? 1 : range.high - range.low;
+    return range.high > range.low ? range.high - range.low : 0;
 }
 
 /* The blocks that one copy holds for all operands of a tensor that the instruction has; 0 unless

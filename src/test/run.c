@@ -1,5 +1,7 @@
 #include "test/run.h"
 
+#include <assert.h>
+
 #include "support/checked.h"
 
 Stepper run_begin(const Func *func, Arena *arena) {
@@ -43,8 +45,7 @@ void run_blocks(const Stepper *run, const Operand *operand, int64_t *first, int6
     if (!blocks || blocks->kind == BLOCKS_ALL) return;
     *first = *last = affine_value(blocks->low, run->indices);
     if (blocks->kind == BLOCKS_RANGE) *last = affine_value(blocks->high, run->indices) - 1;
-    if (*first < 0) *first = 0;
-    if (*last > end) *last = end;
+    assert(*first > *last || (*first >= 0 && *last <= end));
 }
 
 int64_t run_steps(const Func *func) {

@@ -1,6 +1,7 @@
 #include "text/check.h"
 
 #include "support/checked.h"
+#include "text/check_index.h"
 #include "text/word.h"
 
 /* What the instructions do to each tensor, and the reads that look undefined. */
@@ -18,6 +19,7 @@ typedef struct {
     bool *read;                           /* [ntensors] */
     Suspect *suspects;                    /* in program order */
     size_t nsuspects, suspect_capacity;
+    IndexChecker index;
 } Checker;
 
 #define NO_POINT UINT32_MAX
@@ -59,32 +61,34 @@ static void check_size(Checker *checker, uint32_t id) {
 
 /* ---- Operands ---- */
 
-static void check_index(Checker *checker, const Operand *operand) {
-    int64_t index, blocks = checker->func->tensors[operand->tensor].blocks;
-    if (!affine_is_constant(operand->blocks->low, checker->func, &index)) return;
-    if (index >= 0 && index < blocks) return;
-    diag_error(checker->diags, operand->span, "index %lld is outside %.*s, which has %lld block%s",
-               (long long)index, STR_ARGS(name_of(checker, operand->tensor)), (long long)blocks,
-               plural(blocks));
+/* ` at i = 1, j = 7`, or nothing outside loops. */
+static Str iteration_text(Checker *checker, const Stray *stray) {
+    enum { SHOWN = 16 };
+    Str text = STR("");
+    for (uint32_t i = 0; i < stray->nloops && i < SHOWN; i++)
+        text =
+            str_format(&checker->scratch, "%.*s%s%.*s = %lld", STR_ARGS(text),
+                       i == 0 ? " at " : ", ", STR_ARGS(checker->func->loops[stray->loops[i]].name),
+                       (long long)stray->indices[stray->loops[i]]);
+    return text;
 }
 
-static void check_range(Checker *checker, const Operand *operand) {
-    const Func *func = checker->func;
-    int64_t low, high, blocks = func->tensors[operand->tensor].blocks;
-    bool low_known = affine_is_constant(operand->blocks->low, func, &low);
-    bool high_known = affine_is_constant(operand->blocks->high, func, &high);
-    if (low_known && high_known && low >= high)
-        diag_error(checker->diags, operand->span,
-                   "blocks %lld..%lld are none: the end is exclusive", (long long)low,
-                   (long long)high);
-    else if (low_known && (low < 0 || low >= blocks))
-        diag_error(checker->diags, operand->span,
-                   "a range from %lld begins outside %.*s, which has %lld block%s", (long long)low,
-                   STR_ARGS(name_of(checker, operand->tensor)), (long long)blocks, plural(blocks));
-    else if (high_known && (high < 1 || high > blocks))
-        diag_error(checker->diags, operand->span,
-                   "a range up to %lld ends outside %.*s, which has %lld block%s", (long long)high,
-                   STR_ARGS(name_of(checker, operand->tensor)), (long long)blocks, plural(blocks));
+static void check_blocks(Checker *checker, const Inst *inst, const Operand *operand) {
+    const Blocks *blocks = operand->blocks;
+    int64_t low, high, count = checker->func->tensors[operand->tensor].blocks;
+    Span span = blocks->span.end > blocks->span.begin ? blocks->span : operand->span;
+    if (blocks->kind == BLOCKS_RANGE && affine_is_constant(blocks->low, checker->func, &low) &&
+        affine_is_constant(blocks->high, checker->func, &high) && low >= high) {
+        diag_error(checker->diags, span, "blocks %lld..%lld are none: the end is exclusive",
+                   (long long)low, (long long)high);
+        return;
+    }
+    Stray stray = find_stray(&checker->index, inst, blocks, count);
+    if (!stray.found) return;
+    Str where = iteration_text(checker, &stray);
+    diag_error(checker->diags, span, "index outside %.*s: block %lld of %lld%.*s",
+               STR_ARGS(name_of(checker, operand->tensor)), (long long)stray.block,
+               (long long)count, STR_ARGS(where));
 }
 
 static void check_region(Checker *checker, const Operand *operand) {
@@ -102,11 +106,11 @@ static void check_region(Checker *checker, const Operand *operand) {
                    (long long)tensor->bytes);
 }
 
-static void check_operand(Checker *checker, const Operand *operand) {
+static void check_operand(Checker *checker, const Inst *inst, const Operand *operand) {
     if (!operand->blocks && !operand->region) return;
     if (is_vague(checker, operand->tensor)) return;
-    if (operand->blocks && operand->blocks->kind == BLOCKS_ONE) check_index(checker, operand);
-    if (operand->blocks && operand->blocks->kind == BLOCKS_RANGE) check_range(checker, operand);
+    if (operand->blocks && operand->blocks->kind != BLOCKS_ALL)
+        check_blocks(checker, inst, operand);
     if (operand->region) check_region(checker, operand);
 }
 
@@ -233,7 +237,7 @@ static void check_inst(Checker *checker, uint32_t point) {
     for (uint32_t i = inst->accumulate ? 0 : inst->ndst; i < count; i++)
         note_read(checker, point, i);
     for (uint32_t i = 0; i < count; i++) {
-        check_operand(checker, &inst->operands[i]);
+        check_operand(checker, inst, &inst->operands[i]);
         if (i < inst->ndst) note_write(checker, point, inst->operands[i].tensor);
     }
     if (inst->kind != OP_OTHER) check_transfer(checker, inst);
@@ -310,6 +314,7 @@ void check_func(const Func *func, const Target *target, const bool *vague, DiagQ
     arena_init(&checker.scratch);
     checker.first_write = RAW_ARRAY(&checker.scratch, uint32_t, func->ntensors);
     checker.second_write = RAW_ARRAY(&checker.scratch, uint32_t, func->ntensors);
+    index_checker_init(&checker.index, func, &checker.scratch);
     checker.read = NEW_ARRAY(&checker.scratch, bool, func->ntensors);
     for (uint32_t id = 0; id < func->ntensors; id++) {
         checker.first_write[id] = checker.second_write[id] = NO_POINT;

@@ -91,8 +91,10 @@ static void use(void **state) {
 static void indices(void **state) {
     (void)state;
     expect(B, "%b = f\ng %b[0], %b[3], %b[0..4], %b[3..4]", 0, 0);
-    /* Only constants are wrong: what an index is at run time is its own affair. */
-    expect(B, "%b = f\nloop i = 0..9 { g %b[i], %b[i - 5], %b[i..2*i], %b[0..i] }", 0, 0);
+    expect(B, "%b = f\nloop i = 0..5 { g %b[i], %b[i - 1], %b[i..2*i], %b[0..i] }", 3, 0);
+    expect(B, "%b = f\nloop i = 0..5 { g %b[i] if i < 4\ng %b[i - 1] if i != 0 }", 0, 0);
+    expect(B, "%b = f\nloop i = 0..5 { g %b[i..4], %b[4..i], %b[i mod 4] }", 0, 0);
+    expect(B, "%b = f\ng %b[9] if 1 == 2\ng %b[-3 mod 4]", 0, 0);
     expect(B, "%b = f\ng %b[4]", 1, 0);
     expect(B, "%b = f\nloop i = 0..9 { g %b[i - i + 4] }", 1, 0);
     expect(B, "%b = f\ng %b(0..128, 0..128)", 0, 0);

@@ -386,8 +386,11 @@ static void carry_back_func(const JsonReader *reader, Func *func) {
         inst->span = json_carry_back(reader, inst->span);
         /* The operands were made for this module and are still nobody's but the reader's. */
         Operand *operands = (Operand *)(uintptr_t)inst->operands;
-        for (uint32_t k = 0; k < inst->ndst + inst->nsrc; k++)
+        for (uint32_t k = 0; k < inst->ndst + inst->nsrc; k++) {
             operands[k].span = json_carry_back(reader, operands[k].span);
+            Blocks *blocks = (Blocks *)(uintptr_t)operands[k].blocks;
+            if (blocks) blocks->span = json_carry_back(reader, blocks->span);
+        }
     }
 }
 

@@ -86,6 +86,9 @@ static void print_affine(const Func *func, Affine affine, Writer *out) {
             write_char(out, '-');
         write_term(out, func, affine.terms[i]);
     }
+    if (affine.modulus == 0) return;
+    write_text(out, " mod ");
+    write_int(out, affine.modulus);
 }
 
 void print_condition(const Func *func, const Condition *condition, Writer *out) {

@@ -156,12 +156,12 @@ void add_operand(Reader *reader, Str name, Span span, Span name_span, const Bloc
     PUSH(&reader->scratch, reader->operands, reader->noperands, reader->operand_capacity, operand);
 }
 
-const Blocks *make_blocks(Reader *reader, BlocksKind kind, Affine low, Affine high) {
+const Blocks *make_blocks(Reader *reader, BlocksKind kind, Affine low, Affine high, Span span) {
     bool bad = reader->bad_index;
     reader->bad_index = false;
     if (bad) return NULL;
     Blocks *blocks = NEW(reader->arena, Blocks);
-    *blocks = (Blocks){kind, low, high};
+    *blocks = (Blocks){kind, low, high, span};
     return blocks;
 }
 
@@ -211,7 +211,7 @@ void add_term(Reader *reader, Term term, bool negative) {
 Affine end_affine(Reader *reader, Span span) {
     Term *terms = RAW_ARRAY(reader->arena, Term, reader->nterms);
     memcpy(terms, reader->terms, reader->nterms * sizeof *terms);
-    Affine affine = {terms, (uint32_t)reader->nterms};
+    Affine affine = {terms, (uint32_t)reader->nterms, 0};
     reader->nterms = 0;
     bool overflow = false;
     if (affine.count > MOST_TERMS) {
@@ -228,8 +228,20 @@ Affine end_affine(Reader *reader, Span span) {
     return affine;
 }
 
+Affine end_remainder(Reader *reader, Affine affine, int64_t modulus, Span span) {
+    affine.modulus = modulus;
+    if (modulus > 0) return affine;
+    COMPLAIN(reader, span, "a remainder is that of a division by 1 or more");
+    reader->bad_index = true;
+    return affine;
+}
+
 void add_compare(Reader *reader, Affine left, Comparison comparison, Affine right) {
     Compare compare = {left, right, comparison};
+    if (reader->bad_index) { /* one that never holds, so that nothing is told of what it guards */
+        Affine zero = affine_constant(reader->arena, 0);
+        compare = (Compare){zero, zero, CMP_NE};
+    }
     reader->bad_index = false;
     PUSH(&reader->scratch, reader->compares, reader->ncompares, reader->compare_capacity, compare);
 }

@@ -134,11 +134,12 @@ void end_nameless_loop(Reader *reader);
 void end_block(Reader *reader);
 void add_operand(Reader *reader, Str name, Span span, Span name_span, const Blocks *blocks,
                  const Region *region);
-const Blocks *make_blocks(Reader *reader, BlocksKind kind, Affine low, Affine high);
+const Blocks *make_blocks(Reader *reader, BlocksKind kind, Affine low, Affine high, Span span);
 const Region *make_region(Reader *reader, Region region, Span partitions, Span bytes);
 Term index_term(Reader *reader, Str name, Span span, int64_t coefficient);
 void add_term(Reader *reader, Term term, bool negative);
 Affine end_affine(Reader *reader, Span span);
+Affine end_remainder(Reader *reader, Affine affine, int64_t modulus, Span span); /* of modulus */
 void add_compare(Reader *reader, Affine left, Comparison comparison, Affine right);
 void end_destinations(Reader *reader, bool accumulate, Span assign);
 void add_inst(Reader *reader, Str op, bool accumulate, Span span);

@@ -50,7 +50,7 @@ void machine_init(Machine *machine, const Func *func, Storage *storage, bool pla
 
 MachineAccess machine_all(const Machine *machine, uint32_t tensor) {
     const Tensor *t = tensor_of(machine, tensor);
-    return (MachineAccess){tensor, 0, t->blocks, 0, t->blocks, block_region(t), true};
+    return (MachineAccess){tensor, 0, t->blocks, block_region(t), true};
 }
 
 MachineAccess machine_resolve(const Machine *machine, const Operand *operand,
@@ -58,21 +58,24 @@ MachineAccess machine_resolve(const Machine *machine, const Operand *operand,
     MachineAccess access = machine_all(machine, operand->tensor);
     const Blocks *blocks = operand->blocks;
     if (blocks && blocks->kind != BLOCKS_ALL) {
-        int64_t size = access.count;
         access.low = affine_value(blocks->low, indices);
         int64_t high = blocks->kind == BLOCKS_ONE ? saturating_add(access.low, 1)
                                                   : affine_value(blocks->high, indices);
         access.count = high > access.low ? saturating_sub(high, access.low) : 0;
-        access.from = access.low < 0 ? saturating_sub(0, access.low) : 0;
-        int64_t room = saturating_sub(size, access.low);
-        access.to = access.count < room ? access.count : room;
-        if (access.to < access.from) access.to = access.from;
     }
     if (operand->region) {
         access.whole = region_covers(*operand->region, access.rect);
         access.rect = *operand->region;
     }
     return access;
+}
+
+bool access_strays(const Machine *machine, const MachineAccess *access, int64_t *block) {
+    int64_t blocks = tensor_of(machine, access->tensor)->blocks;
+    if (access->count == 0 || (access->low >= 0 && access->low <= blocks - access->count))
+        return false;
+    *block = access->low < 0 || access->low > blocks ? access->low : blocks;
+    return true;
 }
 
 /* --- Ownership --- */
@@ -199,9 +202,9 @@ static void area_losses(Machine *machine, uint32_t number, int64_t low, int64_t 
 
 void machine_losses(Machine *machine, const MachineAccess *access) {
     machine->nlosses = 0;
-    if (access->from == access->to) return;
+    if (access->count == 0) return;
     const Tensor *tensor = tensor_of(machine, access->tensor);
-    int64_t low = access->low + access->from, high = access->low + access->to;
+    int64_t low = access->low, high = access->low + access->count;
     if (shares_buffer(machine, tensor))
         for (int64_t b = low; b < high; b++)
             block_losses(machine, access->tensor, b, access->rect);
@@ -244,7 +247,7 @@ static void push_stretch(Machine *machine, const Extents *map, int64_t low, int6
 static void push_without_losses(Machine *machine, const MachineAccess *access, Segments *out) {
     Storage *storage = machine->storage;
     Extents copy = {0};
-    int64_t low = access->low + access->from, high = access->low + access->to;
+    int64_t low = access->low, high = access->low + access->count;
     ExtentCursor at = extents_seek(&machine->stores[access->tensor].contents, low);
     for (const Extent *e; (e = extents_at(at)) && e->low < high; extents_next(&at)) {
         contents_keep(&storage->planes, e->contents);
@@ -261,8 +264,8 @@ static void push_without_losses(Machine *machine, const MachineAccess *access, S
 }
 
 void machine_read(Machine *machine, const MachineAccess *access, uint64_t step, Segments *out) {
-    if (access->from == access->to) return;
-    int64_t low = access->low + access->from, high = access->low + access->to;
+    if (access->count == 0) return;
+    int64_t low = access->low, high = access->low + access->count;
     const Store *store = &machine->stores[access->tensor];
     if (step && shares_buffer(machine, tensor_of(machine, access->tensor)))
         for (int64_t b = low; b < high; b++)
@@ -313,7 +316,7 @@ static void take_block(Machine *machine, const MachineAccess *access, int64_t bl
 
 static void take_area(Machine *machine, const MachineAccess *access, uint32_t inst) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
-    int64_t low = access->low + access->from, high = access->low + access->to;
+    int64_t low = access->low, high = access->low + access->count;
     if (!access->whole) {
         machine->nlosses = 0;
         area_losses(machine, access->tensor, low, high, access->rect);
@@ -330,9 +333,9 @@ static void take_area(Machine *machine, const MachineAccess *access, uint32_t in
 static bool take(Machine *machine, const MachineAccess *access, uint64_t step, uint32_t inst) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
     bool clash = false;
-    if (access->from == access->to) return clash;
+    if (access->count == 0) return clash;
     if (shares_buffer(machine, tensor))
-        for (int64_t r = access->from; r < access->to; r++)
+        for (int64_t r = 0; r < access->count; r++)
             take_block(machine, access, access->low + r, step, inst, &clash);
     else if (shares_area(machine, tensor))
         take_area(machine, access, inst);
@@ -342,8 +345,8 @@ static bool take(Machine *machine, const MachineAccess *access, uint64_t step, u
 bool machine_write(Machine *machine, const MachineAccess *access, uint64_t value, uint64_t step,
                    uint32_t inst) {
     bool clash = take(machine, access, step, inst);
-    if (access->from == access->to) return clash;
-    int64_t low = access->low + access->from, high = access->low + access->to;
+    if (access->count == 0) return clash;
+    int64_t low = access->low, high = access->low + access->count;
     Extents *map = &machine->stores[access->tensor].contents;
     if (access->whole) {
         extents_assign(map, &machine->storage->extents, low, high, (Contents){value, access->low});
@@ -401,18 +404,18 @@ bool machine_write_segments(Machine *machine, const MachineAccess *access, const
                             Region source_rect, uint64_t step, uint32_t inst) {
     bool clash = take(machine, access, step, inst);
     bool source_whole = source_rect.p0 == 0 && source_rect.b0 == 0;
-    int64_t at = access->from;
-    for (size_t i = 0; i < segments->count && at < access->to; i++) {
+    int64_t at = 0;
+    for (size_t i = 0; i < segments->count && at < access->count; i++) {
         const Extent *segment = &segments->items[i];
         int64_t from = segment->low > at ? segment->low : at;
-        int64_t to = segment->high < access->to ? segment->high : access->to;
+        int64_t to = segment->high < access->count ? segment->high : access->count;
         if (from >= to) continue;
         if (at < from) write_segment(machine, access, NULL, source_rect, source_whole, at, from);
         write_segment(machine, access, segment, source_rect, source_whole, from, to);
         at = to;
     }
-    if (at < access->to)
-        write_segment(machine, access, NULL, source_rect, source_whole, at, access->to);
+    if (at < access->count)
+        write_segment(machine, access, NULL, source_rect, source_whole, at, access->count);
     return clash;
 }
 
@@ -434,8 +437,8 @@ bool accesses_meet(const Machine *machine, const MachineAccess *a, const Machine
     if (!shares_buffer(machine, tensor_of(machine, a->tensor)) ||
         !shares_buffer(machine, tensor_of(machine, b->tensor)))
         return false;
-    for (int64_t i = a->low + a->from; i < a->low + a->to; i++)
-        for (int64_t j = b->low + b->from; j < b->low + b->to; j++)
+    for (int64_t i = a->low; i < a->low + a->count; i++)
+        for (int64_t j = b->low; j < b->low + b->count; j++)
             if (!(a->tensor == b->tensor && i == j) && block_ranges_meet(machine, a, i, b, j))
                 return true;
     return false;

@@ -58,14 +58,16 @@ void machine_init(Machine *machine, const Func *func, Storage *storage, bool pla
 /* The blocks and the rectangle that an operand names now. Relative block r is block low + r. */
 typedef struct {
     uint32_t tensor;
-    int64_t low, count; /* as written; count may be 0 */
-    int64_t from, to;   /* relative blocks that exist, [from, to), maybe none */
+    int64_t low, count; /* count may be 0; else all of them exist, or nothing may be done with it */
     Region rect;
     bool whole; /* rect is all of a block */
 } MachineAccess;
 
 MachineAccess machine_resolve(const Machine *machine, const Operand *operand,
                               const int64_t *indices);
+
+/* True if it names a block that its tensor does not have; then *block is the first such. */
+bool access_strays(const Machine *machine, const MachineAccess *access, int64_t *block);
 
 /* All of a tensor. */
 MachineAccess machine_all(const Machine *machine, uint32_t tensor);

@@ -39,8 +39,20 @@ static int64_t note_operand(Chooser *c, const Func *func, const Operand *operand
     return span.last < span.first ? 0 : span.last - span.first + 1;
 }
 
+/* A comparison of remainders changes all along a loop, which is therefore cut as late as one whose
+ * index picks blocks. */
+static void note_remainders(Chooser *c, const Condition *condition) {
+    for (uint32_t i = 0; condition && i < condition->count; i++) {
+        const Compare *compare = &condition->compares[i];
+        if (!compare->left.modulus && !compare->right.modulus) continue;
+        note_affine(c, compare->left);
+        note_affine(c, compare->right);
+    }
+}
+
 static int64_t note_inst(Chooser *c, const Func *func, const Inst *inst) {
     int64_t blocks = 0;
+    note_remainders(c, inst->condition);
     for (uint32_t i = 0; i < inst->ndst + inst->nsrc; i++)
         blocks = saturating_add(blocks, note_operand(c, func, &inst->operands[i]));
     return 1 + blocks / BLOCKS_A_STEP;
@@ -66,7 +78,7 @@ static void note_change(Chooser *c, uint32_t loop, Affine difference) {
     uint32_t count = 0;
     for (uint32_t i = 0; i < difference.count; i++)
         if (difference.terms[i].loop != loop) others[count++] = difference.terms[i];
-    Range rest = affine_range((Affine){others, count}, c->match->original, NULL);
+    Range rest = affine_range((Affine){others, count, 0}, c->match->original, NULL);
     if (coefficient == 0 || coefficient == INT64_MIN || coefficient == -1) {
         if (coefficient != -1) return;
         add_around(c, loop, rest.low);
@@ -80,6 +92,7 @@ static void note_change(Chooser *c, uint32_t loop, Affine difference) {
 static void note_condition(Chooser *c, const Condition *condition) {
     for (uint32_t i = 0; condition && i < condition->count; i++) {
         const Compare *compare = &condition->compares[i];
+        if (compare->left.modulus || compare->right.modulus) continue; /* see note_remainders() */
         Affine difference = affine_difference(c->arena, compare->left, compare->right);
         for (uint32_t j = 0; j < difference.count; j++)
             if (difference.terms[j].loop != NO_LOOP)

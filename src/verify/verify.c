@@ -52,6 +52,7 @@ typedef struct {
     uint32_t ntold;
     bool *placeless; /* [result->ntensors] told to have no place */
     bool placed;     /* the result's tensors have places */
+    bool strayed;    /* an index left its tensor: the run ends there */
 } Verification;
 
 /* --- Values --- */
@@ -77,8 +78,8 @@ static bool first_time(Verification *run, uint32_t inst, uint32_t operand) {
     return true;
 }
 
-/* ` (i = 2, j = 0)`, or nothing outside loops. Deep nests show the inner loops. */
-static const char *where_text(Verification *run) {
+/* `i = 2, j = 0`, or nothing outside loops. Deep nests show the inner loops. */
+static const char *iteration_text(Verification *run) {
     enum { MOST_SHOWN = 4 };
     const char *text = "";
     const Func *func = run->match.original;
@@ -87,7 +88,12 @@ static const char *where_text(Verification *run) {
         text = str_format(run->arena, "%.*s = %lld%s%s", TEXT(func->loops[l].name),
                           (long long)run->indices[l], shown++ ? ", " : "", text)
                    .text;
-    return shown ? str_format(run->arena, " (%s)", text).text : "";
+    return text;
+}
+
+static const char *where_text(Verification *run) {
+    const char *text = iteration_text(run);
+    return *text ? str_format(run->arena, " (%s)", text).text : "";
 }
 
 static const char *part_text(Verification *run, const Tensor *tensor, int64_t block, Region rect) {
@@ -136,7 +142,7 @@ static void tell_difference(Verification *run, Span span, const char *subject, u
     const Tensor *tensor = &run->match.result->tensors[number];
     MachineAccess access = machine_all(&run->result, number);
     access.low = block;
-    access.count = access.to = 1;
+    access.count = 1;
     access.rect = difference.rect;
     const char *part = part_text(run, tensor, block, difference.rect);
     const char *where = where_text(run);
@@ -223,6 +229,26 @@ static void start_inst(Verification *run, Running *side, const Machine *machine,
         side->accesses[i] = machine_resolve(machine, &inst->operands[i], run->indices);
 }
 
+/* Tells of the first operand of one side that names what its tensor does not have, at the
+ * instruction of the result if there is one. */
+static bool strays(Verification *run, const Machine *machine, const Running *side) {
+    int64_t block;
+    uint32_t count = side->inst ? side->inst->ndst + side->inst->nsrc : 0, i = 0;
+    while (i < count && !access_strays(machine, &side->accesses[i], &block))
+        i++;
+    if (i == count) return false;
+    const Inst *shown = run->is.inst ? run->is.inst : side->inst;
+    const Tensor *tensor = &machine->func->tensors[side->accesses[i].tensor];
+    const char *at = iteration_text(run);
+    const Operand *operand = &shown->operands[i];
+    Span span = operand->blocks ? operand->blocks->span : operand->span;
+    if (span.begin >= span.end) span = operand_span(shown, operand);
+    diag_error(run->diags, span, "index outside %s: block %lld of %lld%s%s",
+               shown_name(run->arena, tensor), (long long)block, (long long)tensor->blocks,
+               *at ? " at " : "", at);
+    return run->strayed = true;
+}
+
 static bool is_transfer(const Inst *inst) {
     return inst->kind != OP_OTHER && !inst->accumulate && inst->ndst == 1 && inst->nsrc == 1;
 }
@@ -236,11 +262,11 @@ static bool is_elided(const Verification *run, const Inst *inst) {
 static bool same_place(const Verification *run, const MachineAccess *a, const MachineAccess *b) {
     const Tensor *t = &run->match.result->tensors[a->tensor];
     const Tensor *u = &run->match.result->tensors[b->tensor];
-    if (a->from != b->from || a->to != b->to || a->rect.p0 != b->rect.p0 ||
-        a->rect.p1 != b->rect.p1 || a->rect.b0 != b->rect.b0 || a->rect.b1 != b->rect.b1)
+    if (a->count != b->count || a->rect.p0 != b->rect.p0 || a->rect.p1 != b->rect.p1 ||
+        a->rect.b0 != b->rect.b0 || a->rect.b1 != b->rect.b1)
         return false;
     if (!t->at || !u->at) return true; /* told already */
-    for (int64_t r = a->from; r < a->to; r++) {
+    for (int64_t r = 0; r < a->count; r++) {
         Place p = t->at[a->low + r], q = u->at[b->low + r];
         if (p.partition != q.partition || p.byte != q.byte) return false;
     }
@@ -333,7 +359,7 @@ static void check_has_places(Verification *run) {
         const MachineAccess *access = &run->is.accesses[i];
         const Tensor *tensor = &run->match.result->tensors[access->tensor];
         bool home = run->match.roles[access->tensor].kind == ROLE_HOME;
-        if (access->from == access->to ||
+        if (access->count == 0 ||
             (tensor->space == SPACE_SB ? tensor->at != NULL : !home || tensor->offset >= 0))
             continue;
         if (run->placeless[access->tensor] || !first_time(run, run->is.number, i)) continue;
@@ -412,6 +438,7 @@ static void run_step(Verification *run, Step step) {
     run->step++;
     start_inst(run, &run->was, &run->original, run->match.original, step.original);
     start_inst(run, &run->is, &run->result, run->match.result, step.result);
+    if (strays(run, &run->original, &run->was) || strays(run, &run->result, &run->is)) return;
     if (run->placed && run->is.inst) check_has_places(run);
     if (run->was.inst && run->is.inst)
         run_pair(run);
@@ -452,7 +479,7 @@ static void run_all(Verification *run) {
     const Func *func = run->match.original;
     size_t *closing = closings(run);
     size_t *opening = NEW_ARRAY(run->arena, size_t, func->nloops);
-    for (size_t at = 0; at < run->match.nsteps && !enough(run);) {
+    for (size_t at = 0; at < run->match.nsteps && !enough(run) && !run->strayed;) {
         Step step = run->match.steps[at++];
         if (step.original == STEP_OPEN) {
             uint32_t loop = step.result;
@@ -539,7 +566,7 @@ static void execute(Verification *run, VerifyOptions options) {
     new_value(run, NO_INST, 0); /* NO_VALUE */
     enter(run);
     run_all(run);
-    compare_outputs(run);
+    if (!run->strayed) compare_outputs(run);
 }
 
 /* Reads of what no instruction writes: the run lets both sides read nothing, so that this is all

@@ -20,11 +20,11 @@ typedef struct {
  * fault was found.
  *
  * Domain: storage is lost by whole granules of a quadrant, values are followed by exact rectangles.
- * What the original reads without anybody having written it may be anything. Loops are shortened
- * past the step limit as choose_courses() tells. A store to part of a home counts for all rows from
- * its first to its last.
- * Cost: O(steps times operands times log of what lies side by side), and a step for each block of
- * an operand; memory O(tensors + blocks + pieces that differ). */
+ * The run ends at an index that leaves its tensor. What the original reads without anybody having
+ * written it may be anything. Loops are shortened past the step limit as choose_courses() tells. A
+ * store to part of a home counts for all rows from its first to its last. Cost: O(steps times
+ * operands times log of what lies side by side), and a step for each block of an operand; memory
+ * O(tensors + blocks + pieces that differ). */
 bool verify(const Func *original, const Func *result, const Target *target, VerifyOptions options,
             DiagQueue *diags);
 

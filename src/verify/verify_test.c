@@ -874,6 +874,57 @@ static void many_blocks(void **state) {
                    "`save` has another condition than in the original");
 }
 
+/* An index that only a run shows to leave its tensor: in the input, and in the result alone. */
+static void strays(void **state) {
+    (void)state;
+    const char *input = "  tensor %X : dram<4*8x8xu8> input\n"
+                        "  loop i = 0..3 {\n    loop j = 0..2 {\n"
+                        "      g %X[i + j] if i != 3 - 2*j\n    }\n  }\n";
+    accept(input, input);
+    const char *wide = "  tensor %X : dram<3*8x8xu8> input\n"
+                       "  loop i = 0..3 {\n    loop j = 0..2 {\n"
+                       "      g %X[i + j] if i != j\n    }\n  }\n";
+    reject(wide, wide, "index outside %X: block 3 of 3 at i = 2, j = 1");
+    const char *original = "  tensor %x : sb<2*8x8xu8>\n  tensor %y : sb<8x8xu8> at 0:0\n"
+                           "  %x = f\n  %y = g\n  h %y\n"
+                           "  loop i = 0..3 {\n    g %x[i - 1] if i >= 1\n  }\n";
+    const char *result = "  tensor %y : sb<8x8xu8> at 0:0\n"
+                         "  tensor %h : dram<2*8x8xu8> at 0 !of=x\n"
+                         "  tensor %a : sb<2*8x8xu8> at 0:8, 0:16 !of=x\n"
+                         "  tensor %b : sb<8x8xu8> at 0:8 !of=x\n"
+                         "  %a = f\n  %h = save %a !spill\n  %y = g\n  h %y\n"
+                         "  loop i = 0..3 {\n    %b = load %h[i - 1] if i >= 1 !reload\n"
+                         "    g %b if i >= 1\n  }\n";
+    accept(original, result);
+    reject_changed(original, result, "%h[i - 1] if i >= 1", "%h[i - 1]",
+                   "index outside %h: block -1 of 2 at i = 0");
+}
+
+/* A double buffer: which block is named is judged in each iteration. */
+static void remainders(void **state) {
+    (void)state;
+    const char *original = "  tensor %X : dram<8*8x8xu8> input\n  tensor %x : sb<2*8x8xu8>\n"
+                           "  %x[0] = load %X[0]\n"
+                           "  loop i = 0..7 {\n    %x[i + 1 mod 2] = load %X[i + 1]\n"
+                           "    g %x[i mod 2] if -i mod 3 == 2\n  }\n";
+    const char *result = "  tensor %X : dram<8*8x8xu8> input\n"
+                         "  tensor %h : dram<2*8x8xu8> at 0 !of=x\n"
+                         "  tensor %a : sb<8x8xu8> at 0:0 !of=x\n"
+                         "  tensor %b : sb<8x8xu8> at 0:0 !of=x\n"
+                         "  tensor %c : sb<8x8xu8> at 0:0 !of=x\n"
+                         "  %a = load %X[0]\n  %h[0] = save %a !spill\n"
+                         "  loop i = 0..7 {\n    %b = load %X[i + 1]\n"
+                         "    %h[i + 1 mod 2] = save %b !spill\n"
+                         "    %c = load %h[i - 2 mod 2] if i mod 3 == 1 !reload\n"
+                         "    g %c if -i mod 3 == 2\n  }\n";
+    accept(original, result);
+    reject_changed(original, result, "%h[i - 2 mod 2]", "%h[i - 1 mod 2]",
+                   "`g` reads %c, but bytes 0-7 in partitions 0-7 hold another part of their value "
+                   "(i = 1)");
+    reject_changed(original, result, "if i mod 3 == 1", "if i mod 3 == 2",
+                   "`g` reads %c, but bytes 0-7 in partitions 0-7 hold no value (i = 1)");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placement),
@@ -900,6 +951,8 @@ int main(void) {
         cmocka_unit_test(by_itself),
         cmocka_unit_test(unplaced),
         cmocka_unit_test(long_loops),
+        cmocka_unit_test(strays),
+        cmocka_unit_test(remainders),
         cmocka_unit_test(loops_in_loops),
         cmocka_unit_test(many_blocks),
     };

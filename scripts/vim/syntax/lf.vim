@@ -18,6 +18,7 @@ syntax match lfOperator /+=\|==\|!=\|<=\|>=\|&&\|\.\./
 syntax match lfKeyword /^\s*\zs\%(func\|target\|tensor\)\>/
 syntax match lfLoop /^\s*\zsloop\>/
 syntax match lfCondition /\s\zsif\>/
+syntax match lfOperator /\s\zsmod\ze\s\+\d/
 syntax match lfType /\<\%(sb\|dram\|psum\)<[^>]*>/
 syntax match lfOpcode /=\s*\zs\%(load\|save\|copy\)\>/
 syntax match lfPlaced /\s\zsat\s\+\d\+\%(:\d\+\)\?\%(,\s*\d\+:\d\+\)*/
