@@ -42,7 +42,7 @@ typedef struct {
     uint32_t *added_parent;
     size_t nadded, added_capacity, parent_capacity;
     StrMap taken;
-    uint32_t serial;
+    uint32_t serial; /* of the last web of the tensor at hand that got a name */
 } Splitter;
 
 static const Operand *operand_of(const Splitter *s, const Unit *unit) {
@@ -105,9 +105,10 @@ static uint32_t counting_loop(const Func *func, Affine index, int64_t blocks) {
         counted = saturating_mul(counted, loop->high - loop->low);
         if (outermost == NO_LOOP || found < outermost) outermost = found;
     }
-    if (counted != blocks) return NO_LOOP;
-    Range range = affine_range(index, func, NULL);
-    return range.low == 0 && range.high == blocks - 1 ? outermost : NO_LOOP;
+    if (counted != blocks || (index.modulus && index.modulus != blocks)) return NO_LOOP;
+    Range range = affine_range(affine_sum(index), func, NULL);
+    bool begins = index.modulus || range.low == 0;
+    return begins && saturating_sub(range.high, range.low) == blocks - 1 ? outermost : NO_LOOP;
 }
 
 /* True if all operands of the unit name the block at `index` only. */
@@ -227,6 +228,7 @@ static uint32_t add_tensor(Splitter *s, uint32_t parent) {
 
 static void name_webs(Splitter *s, uint32_t tensor) {
     s->name = RAW_ARRAY(&s->scratch, uint32_t, s->nstretches);
+    s->serial = 0;
     for (uint32_t i = 0; i < s->nstretches; i++)
         if (find_leader(s, i) == i) s->name[i] = i == 0 ? tensor : add_tensor(s, tensor);
     for (uint32_t u = 0; u < s->count; u++)

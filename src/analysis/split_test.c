@@ -119,9 +119,9 @@ static void names_in_use(void **state) {
     expect(ONE("") "tensor %a_Split1 : sb<4x4xf32>",
            "%a = f\ng %a\n%a = f\ng %a\n%a_Split1 = f\ng %a_Split1",
            "a a a_Split2 a_Split2 a_Split1 a_Split1 ", 1);
-    /* One count for the whole function. */
+    /* A count for each tensor. */
     expect(ONE("") "tensor %b : sb<4x4xf32>", "%a = f\n%b = f\ng %a, %b\n%b = f\n%a = f\ng %a, %b",
-           "a b a b b_Split2 a_Split1 a_Split1 b_Split2 ", 2);
+           "a b a b b_Split1 a_Split1 a_Split1 b_Split1 ", 2);
 }
 
 static void blocks(void **state) {
@@ -129,6 +129,10 @@ static void blocks(void **state) {
     const char *twice = "loop b = 0..8 {\n%a[b] = load %X[b]\n}\ng %a\n"
                         "loop b = 0..8 {\n%a[7 - b] = load %X[b]\ng %a[7 - b]\n}\ng %a";
     expect(EIGHT, twice, "a a a_Split1 a_Split1 a_Split1 ", 1);
+    const char *around = "%a = f\ng %a\nloop b = 0..8 {\n%a[b + 5 mod 8] = load %X[b]\n}\ng %a";
+    expect(EIGHT, around, "a a a_Split1 a_Split1 ", 1);
+    expect(EIGHT, "%a = f\ng %a\nloop b = 0..8 {\n%a[2*b mod 8] = f\n}\ng %a", "a a a a ", 0);
+    expect(EIGHT, "%a = f\ng %a\nloop b = 0..16 {\n%a[b mod 8] = f\n}\ng %a", "a a a a ", 0);
     const char *nested =
         "%a = f\ng %a\nloop i = 0..2 {\nloop j = 0..4 {\n%a[4*i + j] = f\n}\n}\ng %a";
     expect(EIGHT, nested, "a a a_Split1 a_Split1 ", 1);

@@ -4,17 +4,19 @@
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
+#include "driver/check_fixed.h"
 #include "driver/explain.h"
 #include "driver/feasible.h"
-#include "ir/marks.h"
-#include "ir/dma.h"
-#include "driver/check_fixed.h"
-#include "driver/stable.h"
 #include "driver/report.h"
+#include "driver/stable.h"
 #include "driver/strategy.h"
+#include "ir/dma.h"
+#include "ir/marks.h"
 #include "place/recolour.h"
+#include "spill/declare.h"
 #include "spill/everywhere.h"
 #include "spill/homes.h"
+#include "spill/keep_unspilled.h"
 #include "spill/legalize.h"
 #include "support/clock.h"
 #include "verify/verify.h"
@@ -218,6 +220,28 @@ static void report(Job *job) {
     if (job->options->verbose) report_end(&reported, &job->result.report, &job->log);
 }
 
+/* What was not spilled keeps its name; the rest has names of its own, those of an earlier
+ * allocation where it stands for the same. */
+static void give_names(Job *job, Arena *scratch) {
+    keep_unspilled(&job->code, job->facts.func, job->facts.names, job->arena);
+    legalize(&job->code, job->facts.names, NULL, job->arena);
+    if (!job->earlier.func) return;
+    const Str *wanted = earlier_names(&job->earlier, job->code.func, scratch);
+    legalize(&job->code, job->facts.names, wanted, job->arena);
+}
+
+/* Declarations in their order; the costs by tensor follow. */
+static void put_in_order(Job *job) {
+    const uint32_t *new_id =
+        order_declarations(&job->code, job->facts.func, job->facts.names, job->arena);
+    if (!new_id || !job->result.cost) return;
+    uint32_t count = job->code.func->ntensors;
+    double *cost = RAW_ARRAY(job->arena, double, count);
+    for (uint32_t t = 0; t < count; t++)
+        cost[new_id[t]] = job->result.cost[t];
+    job->result.cost = cost;
+}
+
 /* Names, homes, places of copies and of an earlier allocation, marks, figures. */
 static void finish(Job *job) {
     double begin = clock_now();
@@ -225,12 +249,13 @@ static void finish(Job *job) {
     Report *figures = &job->result.report;
     Arena scratch;
     arena_init(&scratch);
-    legalize(&job->code, job->facts.names, job->arena);
+    give_names(job, &scratch);
     figures->dram_spill_bytes = place_homes(&job->code, &scratch);
     if (placed)
         settle_places(job, &scratch);
     else
         forget_places(job->code.func);
+    put_in_order(job);
     report(job);
     if (placed) mark_header(job->code.func, figures->spilled_tensors > 0, job->arena);
     arena_free(&scratch);
@@ -244,6 +269,13 @@ static bool is_verified(Job *job) {
                 verify(job->func, job->code.func, job->target, options, job->diags);
     job->result.report.seconds.verify += clock_now() - begin;
     return good;
+}
+
+/* Some faults of the input show only when it is run. */
+static bool runs_well(const Job *job) {
+    DiagQueue unheard;
+    diag_init(&unheard, job->arena);
+    return verify(job->func, job->func, job->target, (VerifyOptions){0}, &unheard);
 }
 
 /* An input that says that it is placed is checked as it is. */
@@ -278,13 +310,30 @@ static AllocStatus run(Job *job) {
         return NOT_ALLOCATED;
     finish(job);
     if (is_out_of_time(job)) return tell_out_of_time(job);
-    return is_verified(job) ? ALLOCATED : WRONG_RESULT;
+    if (is_verified(job)) return ALLOCATED;
+    return runs_well(job) ? WRONG_RESULT : WRONG_INPUT;
+}
+
+/* The function that was allocated, each web with the name that it has in the result; one that was
+ * spilled has the input's. */
+static const Func *with_given_names(const Job *job) {
+    Func *func = NEW(job->arena, Func);
+    *func = *job->facts.func;
+    func->tensors = RAW_ARRAY(job->arena, Tensor, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        func->tensors[t] = job->facts.func->tensors[t];
+        func->tensors[t].name = job->facts.names[t];
+    }
+    for (uint32_t u = job->code.func->ntensors; u-- > 0;)
+        if (job->code.role[u] == ROLE_KEPT || job->code.role[u] == ROLE_PART)
+            func->tensors[job->code.origin[u]].name = job->code.func->tensors[u].name;
+    return func;
 }
 
 static void explain_result(Job *job) {
     Explained about = {.options = job->options,
                        .target = job->target,
-                       .func = job->facts.func,
+                       .func = with_given_names(job),
                        .names = job->facts.names,
                        .earlier = &job->earlier,
                        .plan = &job->plan,

@@ -36,7 +36,7 @@ typedef struct {
 typedef enum {
     ALLOCATED = 0,
     NOT_ALLOCATED = 1, /* it does not fit, or time ran out */
-    WRONG_INPUT = 2,   /* fixed tensors that overlap while live */
+    WRONG_INPUT = 2,   /* fixed tensors that overlap while live, or an index that strays */
     WRONG_RESULT = 3   /* the result failed its own check: a fault of sballoc */
 } AllocStatus;
 
@@ -50,7 +50,8 @@ typedef struct {
     Str explanation;    /* of --explain */
 } Allocation;
 
-/* The page that the whole allocator is read from: see allocate.c. Requires a checked function. Everything returned lives in `arena`; diagnostics go to `diags`. */
+/* The page that the whole allocator is read from: see allocate.c. Requires a checked function.
+ * Everything returned lives in `arena`; diagnostics go to `diags`. */
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags);
 

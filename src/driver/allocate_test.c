@@ -6,9 +6,12 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <string.h>
 
 #include "test/count.h"
 #include "test/random.h"
+#include "text/check.h"
+#include "text/parse.h"
 #include "text/print.h"
 
 /* More than this many rounds are never needed on small programs. */
@@ -141,12 +144,36 @@ static void the_same_bytes_twice(void **state) {
     }
 }
 
+/* Too many iterations for the static checks: the run finds it, and it is the input's fault. */
+static void an_index_that_a_run_finds_is_a_wrong_input(void **state) {
+    (void)state;
+    const char *text = "func @f {\n  tensor %b : sb<8*128x64xbf16>\n  %b = memset\n"
+                       "  loop i = 0..4000 {\n    loop j = 0..4000 {\n"
+                       "      foo %b[i - 3991] if 2*i + j >= 11990\n    }\n  }\n}\n";
+    Arena arena;
+    arena_init(&arena);
+    DiagQueue diags;
+    diag_init(&diags, &arena);
+    Source source;
+    source_from_text(&source, &arena, "text", text, (uint32_t)strlen(text));
+    Module module;
+    assert_true(parse_lf(&source, &arena, &diags, &module));
+    assert_true(check_module(&module, &diags));
+    Options options = options_default();
+    Allocation result = allocate(module.funcs, &module.target, &options, &arena, &diags);
+    assert_int_equal(result.status, WRONG_INPUT);
+    assert_true(
+        str_is(diags.items[0].text, "index outside %b: block 8 of 8 at i = 3999, j = 3992"));
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rounds_are_bounded),
         cmocka_unit_test(what_spill_everywhere_can_run_is_allocated),
         cmocka_unit_test(functions_do_not_touch_each_other),
         cmocka_unit_test(the_same_bytes_twice),
+        cmocka_unit_test(an_index_that_a_run_finds_is_a_wrong_input),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

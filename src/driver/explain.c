@@ -370,12 +370,14 @@ static DmaSum find_dmas(const Explain *pass, uint32_t t) {
     return sum;
 }
 
-static void say_copies(Explain *pass, uint32_t t) {
+/* Its working copies; `parts`: all that it lies in. */
+static void say_copies(Explain *pass, uint32_t t, bool parts) {
     const Rewritten *result = pass->about->result;
     uint32_t count = 0;
     for (uint32_t u = 0; u < result->func->ntensors; u++) {
-        if (result->origin[u] != t || result->role[u] != ROLE_COPY || ++count > MOST_LISTED)
-            continue;
+        bool listed =
+            result->role[u] == ROLE_COPY || (parts && result->func->tensors[u].space == SPACE_SB);
+        if (result->origin[u] != t || !listed || ++count > MOST_LISTED) continue;
         if (count > 1) SAY(pass, ", ");
         say_name(pass, result->func->tensors[u].name);
     }
@@ -386,7 +388,7 @@ static void say_copies(Explain *pass, uint32_t t) {
 static void say_dmas(Explain *pass, uint32_t t, DmaSum sum) {
     SAY(pass, "  That takes %u save%s and %u reload%s, %" PRId64 " cycles in all, into ", sum.saves,
         sum.saves == 1 ? "" : "s", sum.reloads, sum.reloads == 1 ? "" : "s", sum.cycles);
-    say_copies(pass, t);
+    say_copies(pass, t, false);
 }
 
 /* ---- one tensor ---- */
@@ -394,7 +396,9 @@ static void say_dmas(Explain *pass, uint32_t t, DmaSum sum) {
 static uint32_t find_in_result(const Explain *pass, uint32_t t) {
     const Rewritten *result = pass->about->result;
     for (uint32_t u = 0; u < result->func->ntensors; u++)
-        if (result->origin[u] == t && result->role[u] == ROLE_KEPT) return u;
+        if (result->origin[u] == t &&
+            (result->role[u] == ROLE_KEPT || result->role[u] == ROLE_PART))
+            return u;
     return UINT32_MAX;
 }
 
@@ -440,7 +444,7 @@ static void explain_tensor(Explain *pass, uint32_t t) {
     }
     if (cut) {
         SAY(pass, "  It changes its place, without DMAs, while no value is in it: ");
-        say_copies(pass, t);
+        say_copies(pass, t, true);
     }
     uint32_t u = find_in_result(pass, t);
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
@@ -493,6 +497,15 @@ static void start(Explain *pass) {
             pass->moved_to[about->result->origin_inst[p]] = p;
 }
 
+/* What the part of that name is a part of, UINT32_MAX if there is none. */
+static uint32_t find_part(const Explain *pass, Str name) {
+    const Rewritten *result = pass->about->result;
+    for (uint32_t u = 0; u < result->func->ntensors; u++)
+        if (result->role[u] == ROLE_PART && str_equal(result->func->tensors[u].name, name))
+            return result->origin[u];
+    return UINT32_MAX;
+}
+
 static void explain_all(Explain *pass, Str name) {
     const Func *func = pass->about->func;
     const Rewritten *result = pass->about->result;
@@ -504,14 +517,17 @@ static void explain_all(Explain *pass, Str name) {
         say_subject(pass, name);
         SAY(pass, " holds %u values one after another; each has a place of its own.\n", parts);
     }
+    uint32_t asked = find_part(pass, name);
     for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (!str_equal(func->tensors[t].name, name) && !str_equal(pass->about->names[t], name))
+        if (!str_equal(func->tensors[t].name, name) && !str_equal(pass->about->names[t], name) &&
+            t != asked)
             continue;
         explain_tensor(pass, t);
         any = true;
     }
     for (uint32_t u = 0; u < result->func->ntensors && !any; u++)
-        if (result->role[u] != ROLE_KEPT && str_equal(result->func->tensors[u].name, name))
+        if ((result->role[u] == ROLE_HOME || result->role[u] == ROLE_COPY) &&
+            str_equal(result->func->tensors[u].name, name))
             explain_made(pass, u);
 }
 

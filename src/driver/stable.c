@@ -14,55 +14,86 @@ static bool is_inserted(const Inst *inst) {
     return meta_find(inst->meta, "spill") || meta_find(inst->meta, "reload");
 }
 
-/* What a working copy is a copy of; an empty name for other tensors. */
-static Str copied_name(const Tensor *tensor) {
-    static const char MARK[] = COPY_MARK;
-    enum { LENGTH = sizeof MARK - 1 };
-    const Meta *of = meta_find(tensor->meta, "of");
-    if (!of || of->kind != META_TEXT || tensor->name.length <= of->text.length + LENGTH)
-        return STR("");
-    Str middle = {tensor->name.text + of->text.length, LENGTH};
-    return str_is(middle, MARK) ? of->text : STR("");
+/* What spilling and splitting add, by the mark in its name. */
+typedef enum { MADE_COPY, MADE_PART, MADE_HOME, MADE_NOT } Made;
+
+static Made made_of(const Tensor *tensor, Str *of) {
+    static const char *const MARKS[] = {COPY_MARK, PART_MARK, HOME_MARK};
+    const Meta *meta = meta_find(tensor->meta, "of");
+    if (!meta || meta->kind != META_TEXT) return MADE_NOT;
+    *of = meta->text;
+    for (Made made = MADE_COPY; made < MADE_NOT; made++) {
+        uint32_t length = (uint32_t)strlen(MARKS[made]);
+        if (tensor->name.length <= of->length + length) continue;
+        Str mark = {tensor->name.text + of->length, length};
+        if (str_is(mark, MARKS[made])) return made;
+    }
+    return MADE_NOT;
 }
 
-/* The first instruction that names each tensor, DMAs inserted for spilling aside. */
-static const Inst **find_users(const Func *func, Arena *arena) {
-    const Inst **users = NEW_ARRAY(arena, const Inst *, func->ntensors);
+/* Of each tensor the first instruction that names it, DMAs inserted for spilling aside; of a home
+ * that of the first copy that it serves. */
+typedef struct {
+    const Func *func;
+    const Inst **users; /* [ntensors] */
+    uint32_t *order;    /* [ntensors] all tensors, as they are first used; the unused behind */
+    uint32_t count;
+    bool *seen; /* [ntensors] */
+} Users;
+
+static void note_user(Users *users, uint32_t t, const Inst *inst) {
+    if (users->seen[t]) return;
+    users->seen[t] = true;
+    users->users[t] = inst;
+    users->order[users->count++] = t;
+}
+
+static Users find_users(const Func *func, Arena *arena) {
+    Users users = {func, NEW_ARRAY(arena, const Inst *, func->ntensors),
+                   RAW_ARRAY(arena, uint32_t, func->ntensors), 0,
+                   NEW_ARRAY(arena, bool, func->ntensors)};
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
-        if (is_inserted(inst)) continue;
-        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
-            if (!users[inst->operands[o].tensor]) users[inst->operands[o].tensor] = inst;
+        for (uint32_t o = 0; !is_inserted(inst) && o < inst->ndst + inst->nsrc; o++)
+            note_user(&users, inst->operands[o].tensor, inst);
     }
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        if (!is_inserted(inst) || inst->ndst != 1 || inst->nsrc != 1) continue;
+        for (int o = 0; o < 2; o++)
+            note_user(&users, inst->operands[o].tensor, users.users[inst->operands[1 - o].tensor]);
+    }
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        note_user(&users, t, NULL);
     return users;
 }
 
-/* `copy of A for the first OP that makes B`; more than one tensor may have it. */
-static Str copy_family(const Func *func, Str of, const Inst *user, Arena *arena) {
-    Str op = user ? user->op : STR(""), to = STR("");
+/* `KIND of A for the first OP that makes B`; more than one tensor may have it. */
+static Str family_of(const Func *func, Made made, Str of, const Inst *user, Arena *arena) {
+    Str op = user ? user->op : STR(""), to = STR(""), root;
     if (user && user->ndst > 0) {
         const Tensor *tensor = &func->tensors[inst_dst(user)->tensor];
-        to = copied_name(tensor);
-        if (to.length == 0) to = tensor->name;
+        to = made_of(tensor, &root) == MADE_NOT ? tensor->name : root;
     }
-    return str_format(arena, "%.*s\n%.*s\n%.*s", (int)of.length, of.text, (int)op.length, op.text,
-                      (int)to.length, to.text);
+    return str_format(arena, "%d\n%.*s\n%.*s\n%.*s", (int)made, (int)of.length, of.text,
+                      (int)op.length, op.text, (int)to.length, to.text);
 }
 
-/* [ntensors] of sb tensors: the name, or for copies their family and which of it they are. */
+/* [ntensors] the name; of what was added its family, and which of it they are. */
 static Str *find_identities(const Func *func, Arena *arena) {
     Str *identities = NEW_ARRAY(arena, Str, func->ntensors);
     uint32_t *serials = NEW_ARRAY(arena, uint32_t, func->ntensors);
-    const Inst **users = find_users(func, arena);
+    Users users = find_users(func, arena);
     StrMap families;
     strmap_init(&families, arena);
-    for (uint32_t t = 0; t < func->ntensors; t++) {
+    for (uint32_t i = 0; i < func->ntensors; i++) {
+        uint32_t t = users.order[i];
         const Tensor *tensor = &func->tensors[t];
-        if (tensor->space != SPACE_SB) continue;
+        Str of;
+        Made made = made_of(tensor, &of);
         identities[t] = tensor->name;
-        Str of = copied_name(tensor);
-        if (of.length == 0) continue;
-        Str family = copy_family(func, of, users[t], arena);
+        if (made == MADE_NOT) continue;
+        Str family = family_of(func, made, of, users.users[t], arena);
         uint32_t number = strmap_add(&families, family, families.count);
         identities[t] =
             str_format(arena, "%.*s\n%u", (int)family.length, family.text, serials[number]++);
@@ -78,9 +109,20 @@ Earlier earlier_find(const Module *previous, Str name, Arena *arena) {
     if (!earlier.func) return earlier;
     const Str *identities = find_identities(earlier.func, arena);
     for (uint32_t t = 0; t < earlier.func->ntensors; t++)
-        if (identities[t].text && earlier.func->tensors[t].at)
-            strmap_add(&earlier.tensors, identities[t], t);
+        strmap_add(&earlier.tensors, identities[t], t);
     return earlier;
+}
+
+const Str *earlier_names(const Earlier *earlier, const Func *func, Arena *arena) {
+    Str *names = NEW_ARRAY(arena, Str, func->ntensors);
+    const Str *identities = find_identities(func, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        Str of;
+        uint32_t found = strmap_get(&earlier->tensors, identities[t]);
+        if (found != UINT32_MAX && made_of(&func->tensors[t], &of) != MADE_NOT)
+            names[t] = earlier->func->tensors[found].name;
+    }
+    return names;
 }
 
 /* ---- where they were ---- */
@@ -129,10 +171,10 @@ static void find_old(Keep *keep) {
     keep->reshaped = NEW_ARRAY(keep->arena, bool, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        uint32_t found =
-            identities[t].text ? strmap_get(&earlier->tensors, identities[t]) : UINT32_MAX;
-        if (found == UINT32_MAX || tensor->fixed) continue;
+        uint32_t found = strmap_get(&earlier->tensors, identities[t]);
+        if (found == UINT32_MAX || tensor->space != SPACE_SB || tensor->fixed) continue;
         const Tensor *before = &earlier->func->tensors[found];
+        if (before->space != SPACE_SB || !before->at) continue;
         keep->old[t] = old_rects(tensor, before, keep->axis.size, keep->arena);
         keep->reshaped[t] =
             tensor->bytes != before->bytes || tensor->partitions != before->partitions;

@@ -7,13 +7,17 @@
 /* An earlier allocation of the function at hand. */
 typedef struct {
     const Func *func; /* NULL: there is none */
-    StrMap tensors;   /* its sb tensors by identity */
+    StrMap tensors;   /* its tensors by identity */
 } Earlier;
 
 /* The function of that name in `previous` (may be NULL). A tensor's identity is its name; that of a
- * working copy is what it is a copy of and the first instruction that it serves, because the
- * numbers in names of copies change with every edit. O(tensors + operands). */
+ * working copy, a part or a home is what it is made of and the first instruction that it serves,
+ * because what is spilled changes with every edit. O(tensors + operands). */
 Earlier earlier_find(const Module *previous, Str name, Arena *arena);
+
+/* [func->ntensors] of copies, parts and homes, which have names: the name of what stood for the
+ * same in the earlier allocation; else empty. O(tensors + operands). */
+const Str *earlier_names(const Earlier *earlier, const Func *func, Arena *arena);
 
 typedef struct {
     bool coalesce; /* copies whose ends share a place stay so */

@@ -13,11 +13,13 @@ void mark_header(Func *func, bool spilled, Arena *arena) {
                          : with_flag(arena, func->meta, NO_SPILL);
 }
 
-/* True if both operands name the same number of blocks and these lie at the same places. */
+/* True if both operands name the same number of blocks and these lie at the same places, in every
+ * iteration. */
 static bool share_places(const Func *func, const Operand *a, const Operand *b) {
     const Tensor *left = &func->tensors[a->tensor], *right = &func->tensors[b->tensor];
     BlockSpan from = operand_blocks(func, a), to = operand_blocks(func, b);
-    if (!left->at || !right->at || !from.exact || !to.exact || a->region || b->region ||
+    if (!left->at || !right->at || a->region || b->region ||
+        !((from.exact && to.exact) || blocks_equal(a->blocks, b->blocks)) ||
         from.last - from.first != to.last - to.first || from.first > from.last)
         return false;
     for (int64_t i = 0; i <= from.last - from.first; i++) {

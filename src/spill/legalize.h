@@ -1,12 +1,14 @@
-/* The last touch on spill code: names and marks. */
+/* The names of what spilling and splitting have added. */
 #ifndef SPILL_LEGALIZE_H
 #define SPILL_LEGALIZE_H
 
 #include "spill/rewrite.h"
 
-/* Names homes `m_SpillSaveN` and working copies `m_ReloadStoreN`, N counting up from 1 apart, names
- * of the input skipped, and marks both with `!of=m`. `names[t]` is the input's name for tensor t of
- * the plan's function. O(tensors). */
-void legalize(Rewritten *rewritten, const Str *names, Arena *arena);
+/* Names homes `m_SpillSaveN`, working copies `m_ReloadStoreN` and parts `m_SplitN`, and marks them
+ * with `!of=m`: N counts up from 1 for each m and each of the three, in order of first appearance
+ * in the statements; names of the input are skipped. `names[t]` is the input's name of tensor t of
+ * the plan's function. wanted[t], [ntensors] of the rewritten function, is a name to be given
+ * rather, if nobody has it; empty for none, NULL for none at all. O(tensors + operands). */
+void legalize(Rewritten *rewritten, const Str *names, const Str *wanted, Arena *arena);
 
 #endif

@@ -70,7 +70,7 @@ void rewrite_state(State *state) {
     state->code = plan_spills(&state->plan)
                       ? rewrite(&state->plan, &facts->sources, options, &state->memory)
                       : rewrite_nothing(facts->func, &facts->live, &state->memory);
-    if (facts->named) legalize(&state->code, facts->names, &state->memory);
+    if (facts->named) legalize(&state->code, facts->names, NULL, &state->memory);
     state->seconds.spill += clock_now() - begin;
 }
 

@@ -246,7 +246,8 @@ static bool other_block(Mutant *m) {
         bool one = was->blocks && was->blocks->kind == BLOCKS_ONE && blocks > 1;
         if (!one || (m->pair[point] != UINT32_MAX && !is_new(m, was->tensor))) continue;
         Blocks *other = NEW(m->arena, Blocks);
-        *other = (Blocks){BLOCKS_ONE, affine_constant(m->arena, pick(m, (uint32_t)blocks)), {0}};
+        *other = (Blocks){.kind = BLOCKS_ONE,
+                          .low = affine_constant(m->arena, pick(m, (uint32_t)blocks))};
         own_operands(m, inst)[i].blocks = other;
         return true;
     }
@@ -430,7 +431,7 @@ static const Func *spilled_everywhere(const Module *module, Arena *arena) {
     Str *names = NEW_ARRAY(arena, Str, func->ntensors);
     for (uint32_t i = 0; i < func->ntensors; i++)
         names[i] = func->tensors[i].name;
-    legalize(&result, names, arena);
+    legalize(&result, names, NULL, arena);
     place_homes(&result, arena);
     mark_copies(result.func, arena);
     return result.func;

@@ -1,0 +1,102 @@
+#include "spill/declare.h"
+
+#include <string.h>
+
+#include "support/sort.h"
+
+/* The number at the end of a name, as far as 32 bits hold it. */
+static uint64_t serial_of(Str name) {
+    uint64_t serial = 0, unit = 1;
+    for (uint32_t i = name.length; i-- > 0 && name.text[i] >= '0' && name.text[i] <= '9';) {
+        serial += unit * (uint64_t)(name.text[i] - '0');
+        if (serial > UINT32_MAX) return UINT32_MAX;
+        unit *= 10;
+    }
+    return serial;
+}
+
+/* Sorts as the declarations stand: what is added behind all else, by tensor, role and number. */
+static uint64_t order_key(const Rewritten *rewritten, uint32_t u, uint32_t tensor) {
+    static const uint64_t RANKS[ROLE_COUNT] = {[ROLE_PART] = 0, [ROLE_HOME] = 1, [ROLE_COPY] = 2};
+    if (rewritten->role[u] == ROLE_KEPT) return tensor;
+    uint64_t added = UINT64_C(1) << 63;
+    return added | (uint64_t)tensor << 34 | RANKS[rewritten->role[u]] << 32 |
+           serial_of(rewritten->func->tensors[u].name);
+}
+
+/* The tensors in order. Of those of the plan's function with one name the first is the input's. */
+static SortKey *sort_declarations(const Rewritten *rewritten, const Func *from, const Str *names,
+                                  Arena *scratch) {
+    uint32_t count = rewritten->func->ntensors;
+    SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
+    uint32_t *first = RAW_ARRAY(scratch, uint32_t, from->ntensors);
+    StrMap firsts;
+    strmap_init(&firsts, scratch);
+    for (uint32_t t = 0; t < from->ntensors; t++)
+        first[t] = strmap_add(&firsts, names[t], t);
+    for (uint32_t u = 0; u < count; u++)
+        keys[u] = (SortKey){order_key(rewritten, u, first[rewritten->origin[u]]), u};
+    sort_keys(keys, count, scratch);
+    return keys;
+}
+
+/* The items of an array in their new order. */
+static void *reordered(const void *items, size_t size, const SortKey *order, uint32_t count,
+                       Arena *arena) {
+    char *result = arena_raw(arena, count, size);
+    for (uint32_t i = 0; i < count; i++)
+        memcpy(result + i * size, (const char *)items + order[i].id * size, size);
+    return result;
+}
+
+static void renumber_operands(Func *func, const uint32_t *new_id, Arena *arena) {
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        Inst *inst = &func->insts[p];
+        uint32_t count = inst->ndst + inst->nsrc;
+        if (count == 0) continue;
+        Operand *operands = RAW_ARRAY(arena, Operand, count);
+        memcpy(operands, inst->operands, count * sizeof *operands);
+        for (uint32_t o = 0; o < count; o++)
+            operands[o].tensor = new_id[operands[o].tensor];
+        inst->operands = operands;
+    }
+}
+
+static void reorder(Rewritten *rewritten, const SortKey *order, Arena *arena) {
+    Func *func = rewritten->func;
+    uint32_t count = func->ntensors;
+    func->tensors = reordered(func->tensors, sizeof *func->tensors, order, count, arena);
+    rewritten->origin = reordered(rewritten->origin, sizeof(uint32_t), order, count, arena);
+    rewritten->role = reordered(rewritten->role, 1, order, count, arena);
+    rewritten->first_access =
+        reordered(rewritten->first_access, sizeof(uint32_t), order, count, arena);
+    rewritten->end_access = reordered(rewritten->end_access, sizeof(uint32_t), order, count, arena);
+    if (rewritten->window)
+        rewritten->window =
+            reordered(rewritten->window, sizeof *rewritten->window, order, count, arena);
+    if (!rewritten->live) return;
+    Live *live = NEW(arena, Live);
+    live->whole = reordered(rewritten->live->whole, sizeof *live->whole, order, count, arena);
+    live->blocks = reordered(rewritten->live->blocks, sizeof *live->blocks, order, count, arena);
+    rewritten->live = live;
+}
+
+const uint32_t *order_declarations(Rewritten *rewritten, const Func *from, const Str *names,
+                                   Arena *arena) {
+    Arena scratch;
+    arena_init(&scratch);
+    uint32_t count = rewritten->func->ntensors;
+    const SortKey *order = sort_declarations(rewritten, from, names, &scratch);
+    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, count);
+    bool moved = false;
+    for (uint32_t i = 0; i < count; i++) {
+        new_id[order[i].id] = i;
+        moved |= order[i].id != i;
+    }
+    if (moved) {
+        reorder(rewritten, order, arena);
+        renumber_operands(rewritten->func, new_id, arena);
+    }
+    arena_free(&scratch);
+    return moved ? new_id : NULL;
+}
