@@ -11,7 +11,7 @@
 #include "support/clock.h"
 
 #define ALWAYS UINT32_MAX
-enum { EXACT_STEPS = 1000000000, JOINT_STEPS_EACH = 100000 /* for each instruction */ };
+enum { EXACT_STEPS = 1000000000 };
 enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
@@ -123,17 +123,14 @@ static bool run(const Strategy *row, State *state, int64_t best) {
 /* ---- the table ---- */
 
 /* What a row asks for, at an effort. */
-static Method method_of(const Strategy *row, const Options *options, uint32_t ninsts,
-                        int effort) {
+static Method method_of(const Strategy *row, const Options *options, int effort) {
     enum { METRICS = 3, USUAL = 2 };
-    uint64_t joint_steps = (uint64_t)ninsts * JOINT_STEPS_EACH;
-    if (joint_steps > row->joint_steps) joint_steps = row->joint_steps;
     Method method = {.name = row->name,
                      .flat = row->flat || options->allocator == ALLOCATOR_FLAT,
                      .metric = (options->metric + row->metric) % METRICS,
                      .place = row->place,
                      .percent = row->percent,
-                     .joint_steps = joint_steps,
+                     .joint_steps = row->joint_steps,
                      .exact_steps = EXACT_STEPS,
                      .scale = 1};
     for (int e = USUAL; e < effort; e++)
@@ -177,7 +174,7 @@ State *run_strategies(const Facts *facts, const Options *options, StrategyTable 
             if (best && is_free(facts, state_cycles(best))) return best;
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback;
             if (admits(facts, options, row, effort) && !(best && fallback))
-                run_row(facts, row, method_of(row, options, facts->func->ninsts, effort), &best);
+                run_row(facts, row, method_of(row, options, effort), &best);
         }
     return best;
 }

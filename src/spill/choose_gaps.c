@@ -1,13 +1,14 @@
 #include "spill/choose_gaps.h"
 
+/* The first choice is the one that counts most; those after it differ little. */
 ResideOptions choice_options(const State *state) {
-    enum { STEPS = 10000000 };
+    enum { FIRST = 30000000, LATER = 10000000 };
     uint64_t size = state->facts->size;
     return (ResideOptions){.live = &state->live,
                            .candidate = state->candidate,
                            .held = state->headroom.held,
                            .size = (uint32_t)(size - size * state->method.percent / 100),
-                           .steps = STEPS * state->method.scale};
+                           .steps = (state->rounds == 0 ? FIRST : LATER) * state->method.scale};
 }
 
 void start_with_choice(State *state) {
