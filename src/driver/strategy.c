@@ -5,7 +5,7 @@
 #include "spill/choose_gaps.h"
 #include "spill/conflicts.h"
 #include "spill/hold_back.h"
-#include "spill/lodging.h"
+#include "spill/joint/joint.h"
 #include "driver/report.h"
 #include "spill/unspill.h"
 #include "support/clock.h"

@@ -78,7 +78,7 @@ static void fill_by_share(Choice *choice, const Prices *prices, const double *pr
     double *rank = RAW_ARRAY(scratch, double, choice->count);
     for (uint32_t i = 0; i < choice->count; i++) {
         double worth = full_saving(choice, i) / (price[i] + 1e-9);
-        rank[i] = prices->share[i] + 0.25 * worth / (1 + worth);
+        rank[i] = prices->dual.share[i] + 0.25 * worth / (1 + worth);
     }
     choice_clear(choice);
     choice_fill(choice, sorted_items(choice, rank, scratch), choice->count, false);
@@ -93,7 +93,7 @@ static void area_prices(const Choice *choice, double *price) {
 static void settle_prices(Prices *prices, Choice *choice, double *price) {
     prices_settle(prices, choice);
     for (uint32_t i = 0; i < choice->count; i++)
-        price[i] = prices_of(prices, choice, i, choice->band[choice->items[i].owner]);
+        price[i] = prices_of(prices, i, choice->band[choice->items[i].owner]);
 }
 
 /* With how many steps more there was no gain in trials, besides so many for each item. */
@@ -121,7 +121,7 @@ static void search_choice(Choice *choice, Best *best, Arena *scratch) {
         settle_prices(&prices, choice, price);
         fill_by_share(choice, &prices, price, best, scratch);
     }
-    double least = ceil(prices.bound - 1e-6 * fabs(prices.bound));
+    double least = ceil(prices.dual.bound - 1e-6 * fabs(prices.dual.bound));
     int64_t bound = has_no_choice(choice) && least < (double)best->cost ? (int64_t)least : 0;
     improve_choice(choice, best, &prices, bound, choice->steps, scratch);
 }

@@ -215,7 +215,7 @@ static double worth(Improve *search, uint32_t item) {
     const Item *it = &choice->items[item];
     double saving = (double)it->load;
     if (it->value != NO_VALUE) saving += (double)choice->store[it->value] / choice->cuts[it->value];
-    double price = prices_of(search->prices, choice, item, band_of(search, item));
+    double price = prices_of(search->prices, item, band_of(search, item));
     double chance = 0.5 + draw_unit(search);
     if (it->value != NO_VALUE && it->value == search->preferred) chance *= 16;
     return search->blind ? chance : saving / (price + 1e-9) * chance;
@@ -235,7 +235,7 @@ static void try_keep(Improve *search, uint32_t item) {
     double least = 0;
     for (int b = 0; b < bands.count; b++) {
         if (!choice_fits(choice, item, bands.masks[b])) continue;
-        double price = prices_of(search->prices, choice, item, bands.masks[b]);
+        double price = prices_of(search->prices, item, bands.masks[b]);
         price *= 0.5 + draw_unit(search);
         if (chosen && price >= least) continue;
         chosen = bands.masks[b];

@@ -1,56 +1,55 @@
-#include "spill/lodging.h"
+#include "spill/joint/joint.h"
 
 #include "spill/choose_gaps.h"
-#include "spill/lodge.h"
+#include "spill/joint/solve.h"
 
 #include <string.h>
 
 typedef struct {
-    Plan *plan;
-    const Rewritten *current;
-    const Round *round;
+    State *state;
+    const bool *candidate;
     Stretches list;
-    Lodger *items; /* stretches first, then blocks of nodes */
+    JointSegment *items; /* those of the list first, then blocks of nodes */
     uint32_t count;
-    uint32_t *point_at; /* [points of the rewrite + 1] input points that stand before it */
-    Arena *memory;
-} Lodging;
+    uint32_t *point_at; /* [points of the rewrite + 1] input points before each */
+} JointPass;
 
-static bool is_listed(const Lodging *pass, const bool *candidate, uint32_t tensor) {
-    return candidate[tensor] && pass->plan->func->tensors[tensor].blocks == 1;
+/* True if the segments of the tensor are in the list. */
+static bool is_listed(const JointPass *pass, uint32_t tensor) {
+    return pass->candidate[tensor] && pass->state->plan.func->tensors[tensor].blocks == 1;
 }
 
-static void add_stretch(Lodging *pass, const Stretch *stretch) {
-    const Tensor *tensor = &pass->plan->func->tensors[stretch->tensor];
+static void add_segment(JointPass *pass, const Stretch *stretch) {
+    const Tensor *tensor = &pass->state->plan.func->tensors[stretch->tensor];
     pass->items[pass->count++] =
-        (Lodger){.points = stretch->points,
-                 .height = tensor_height(tensor),
-                 .align = tensor_align(tensor),
-                 .class = shape_class(tensor->partitions, tensor->base),
-                 .linked = stretch->linked,
-                 .kept = stretch->linked && !pass->plan->accesses[stretch->first].cut,
-                 .gap = stretch->gap,
-                 .load = stretch->load,
-                 .value = stretch->value};
+        (JointSegment){.points = stretch->points,
+                       .height = tensor_height(tensor),
+                       .align = tensor_align(tensor),
+                       .class = shape_class(tensor->partitions, tensor->base),
+                       .linked = stretch->linked,
+                       .kept = stretch->linked && !pass->state->plan.accesses[stretch->first].cut,
+                       .gap = stretch->gap,
+                       .load = stretch->load,
+                       .value = stretch->value};
 }
 
-static void number_points(Lodging *pass) {
-    const Func *func = pass->current->func;
-    pass->point_at = NEW_ARRAY(pass->memory, uint32_t, (size_t)func->ninsts + 1);
+static void number_points(JointPass *pass) {
+    const Func *func = pass->state->code.func;
+    pass->point_at = NEW_ARRAY(&pass->state->memory, uint32_t, (size_t)func->ninsts + 1);
     for (uint32_t p = 0; p < func->ninsts; p++)
-        pass->point_at[p + 1] = pass->point_at[p] + (pass->current->origin_inst[p] != INSERTED);
+        pass->point_at[p + 1] = pass->point_at[p] + (pass->state->code.origin_inst[p] != INSERTED);
 }
 
 /* A range of the rewrite in points of the input: what is live among inserted DMAs alone counts at
  * the next point. */
-static LiveRange input_range(const Lodging *pass, LiveRange range) {
-    Interval *items = RAW_ARRAY(pass->memory, Interval, range.count);
+static LiveRange input_range(const JointPass *pass, LiveRange range) {
+    Interval *items = RAW_ARRAY(&pass->state->memory, Interval, range.count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < range.count; i++) {
         uint32_t first = pass->point_at[range.items[i].first];
         uint32_t end = pass->point_at[range.items[i].last + 1];
         if (end <= first) { /* among inserted DMAs alone */
-            first -= first == pass->plan->func->ninsts;
+            first -= first == pass->state->plan.func->ninsts;
             end = first + 1;
         }
         if (count > 0 && items[count - 1].last + 1 >= first)
@@ -61,15 +60,15 @@ static LiveRange input_range(const Lodging *pass, LiveRange range) {
     return (LiveRange){items, count};
 }
 
-static void add_node(Lodging *pass, const Node *node) {
+static void add_node(JointPass *pass, const Node *node) {
     for (uint32_t b = 0; b < node->blocks; b++) {
         LiveRange range = node_block_range(node, b);
         if (range.count == 0) continue;
-        Lodger item = {.points = input_range(pass, range),
-                       .height = node->height,
-                       .align = node->align,
-                       .class = node->class,
-                       .fixed = node->fixed};
+        JointSegment item = {.points = input_range(pass, range),
+                             .height = node->height,
+                             .align = node->align,
+                             .class = node->class,
+                             .fixed = node->fixed};
         if (node->fixed) {
             item.rect = node->rects[b];
             item.height = item.rect.high - item.rect.low;
@@ -78,28 +77,28 @@ static void add_node(Lodging *pass, const Node *node) {
     }
 }
 
-/* Stretches, then the blocks of all nodes that are none. */
-static void gather_items(Lodging *pass, const bool *candidate) {
-    const Nodes *nodes = &pass->round->nodes;
+/* The list, then the blocks of all other nodes. */
+static void gather_items(JointPass *pass) {
+    const Nodes *nodes = &pass->state->now.nodes;
     size_t most = pass->list.count;
     for (uint32_t n = 0; n < nodes->count; n++)
         most += nodes->items[n].blocks;
-    pass->items = RAW_ARRAY(pass->memory, Lodger, most);
+    pass->items = RAW_ARRAY(&pass->state->memory, JointSegment, most);
     for (uint32_t i = 0; i < pass->list.count; i++)
-        add_stretch(pass, &pass->list.items[i]);
+        add_segment(pass, &pass->list.items[i]);
     for (uint32_t n = 0; n < nodes->count; n++)
-        if (!is_listed(pass, candidate, pass->current->origin[nodes->items[n].tensor]))
+        if (!is_listed(pass, pass->state->code.origin[nodes->items[n].tensor]))
             add_node(pass, &nodes->items[n]);
 }
 
 /* ---- carrying it out ---- */
 
-/* Sets the gaps of the tensor whose stretches begin at `from`; returns where the next one's do.
- * Where a value ends, the next may stand elsewhere: that cut is free. */
-static uint32_t cut_tensor(Lodging *pass, uint32_t from) {
+/* Sets the gaps of the tensor whose segments begin at `from`; returns where the next one's do.
+ * Where a value ends, the next may be elsewhere: that cut is free. */
+static uint32_t cut_tensor(JointPass *pass, uint32_t from) {
     const Stretch *list = pass->list.items;
     uint32_t tensor = list[from].tensor, end = from;
-    Plan *plan = pass->plan;
+    Plan *plan = &pass->state->plan;
     for (; end < pass->list.count && list[end].tensor == tensor; end++)
         if (list[end].linked) plan->accesses[list[end].first].cut = !pass->items[end].kept;
     plan_note_spilled(plan, tensor);
@@ -113,19 +112,19 @@ static uint32_t cut_tensor(Lodging *pass, uint32_t from) {
     return end;
 }
 
-static Transfer note_places(Lodging *pass, const bool *candidate) {
-    const Nodes *nodes = &pass->round->nodes;
-    TransferList list = transfer_begin(pass->list.count + nodes->count, pass->memory);
+static Transfer note_places(JointPass *pass) {
+    const Nodes *nodes = &pass->state->now.nodes;
+    TransferList list = transfer_begin(pass->list.count + nodes->count, &pass->state->memory);
     for (uint32_t i = 0; i < pass->list.count; i++) {
         const Stretch *stretch = &pass->list.items[i];
         if (pass->items[i].rect.mask)
             transfer_access(&list, stretch->tensor, stretch->first, &pass->items[i].rect);
     }
-    const Lodger *next = pass->items + pass->list.count;
+    const JointSegment *next = pass->items + pass->list.count;
     for (uint32_t n = 0; n < nodes->count; n++) {
         const Node *node = &nodes->items[n];
-        if (is_listed(pass, candidate, pass->current->origin[node->tensor])) continue;
-        Rect *rects = RAW_ARRAY(pass->memory, Rect, node->blocks);
+        if (is_listed(pass, pass->state->code.origin[node->tensor])) continue;
+        Rect *rects = RAW_ARRAY(&pass->state->memory, Rect, node->blocks);
         bool all = true;
         for (uint32_t b = 0; b < node->blocks; b++) {
             bool lives = node_block_range(node, b).count > 0;
@@ -133,9 +132,9 @@ static Transfer note_places(Lodging *pass, const bool *candidate) {
             if (lives) rects[b] = next++->rect;
             all &= rects[b].mask != 0;
         }
-        if (all) transfer_node(&list, pass->current, node, rects);
+        if (all) transfer_node(&list, &pass->state->code, node, rects);
     }
-    return transfer_end(&list, pass->memory);
+    return transfer_end(&list, &pass->state->memory);
 }
 
 void search_jointly(State *state) {
@@ -143,23 +142,21 @@ void search_jointly(State *state) {
     rewrite_state(state);
     analyse_state(state);
     ResideOptions options = choice_options(state);
-    Lodging pass = {.plan = &state->plan,
-                    .current = &state->code,
-                    .round = &state->now,
-                    .memory = &state->memory};
+    JointPass pass = {.state = state, .candidate = options.candidate};
     pass.list = list_stretches(facts, options, &state->plan, &state->memory);
     number_points(&pass);
-    gather_items(&pass, options.candidate);
-    LodgeProblem problem = {.items = pass.items,
+    gather_items(&pass);
+    JointProblem problem = {.items = pass.items,
                             .count = pass.count,
                             .store = pass.list.stores,
                             .nvalues = pass.list.nstores,
                             .npoints = facts->func->ninsts,
                             .size = facts->size,
                             .full = options.size == facts->size};
-    lodge(&problem, (LodgeEffort){state->method.joint_steps * state->method.scale, facts->deadline}, &state->memory);
+    JointEffort effort = {state->method.joint_steps * state->method.scale, facts->deadline};
+    solve_joint(&problem, effort, &state->memory);
     for (uint32_t i = 0; i < pass.list.count;)
         i = cut_tensor(&pass, i);
-    state->hints = note_places(&pass, options.candidate);
+    state->hints = note_places(&pass);
     state->hinted = true;
 }
