@@ -11,10 +11,10 @@ static void join_near(JointSearch *search, const Bundle *bundle) {
     uint32_t near[MOST_NEAR], seen = 0;
     ConflictWalk walk = conflicts_begin(search, bundle);
     for (const JointPiece *piece; (piece = conflicts_next(search, bundle, &walk));) {
-        if (!is_gap(piece) || search->kept[item_of(piece)]) continue;
+        if (!is_gap(piece) || search->kept[piece_item(piece)]) continue;
         uint32_t at = seen++;
         if (at >= most) at = search_draw(search, seen);
-        if (at < most) near[at] = item_of(piece);
+        if (at < most) near[at] = piece_item(piece);
     }
     join_by_worth(search, near, seen < most ? seen : most);
 }

@@ -111,7 +111,7 @@ const JointPiece *conflicts_next(JointSearch *search, const Bundle *bundle, Conf
         const JointPiece *piece = walk->next;
         search_spend(search, 1);
         if (piece->first > bundle->last || piece->last < bundle->first) continue;
-        uint32_t item = item_of(piece);
+        uint32_t item = piece_item(piece);
         if (item >= bundle->lo && item <= bundle->hi) continue;
         if (search->time.has_holes && !conflicts_with(search, bundle, piece->id)) continue;
         walk->next++;

@@ -51,7 +51,7 @@ static inline bool is_gap(const JointPiece *piece) {
     return piece->id % 2;
 }
 
-static inline uint32_t item_of(const JointPiece *piece) {
+static inline uint32_t piece_item(const JointPiece *piece) {
     return piece->id / 2;
 }
 

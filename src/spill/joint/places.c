@@ -48,7 +48,7 @@ static uint32_t count_free(const uint64_t *map, Rect rect) {
 
 /* True if it is a segment that can move at no cost: no gap beside it is kept. */
 static bool is_movable(const JointSearch *search, const JointPiece *piece) {
-    uint32_t item = item_of(piece);
+    uint32_t item = piece_item(piece);
     return !is_gap(piece) && !search->kept[item] && !search->kept[item + 1] &&
            !search->items[item].fixed;
 }
@@ -61,7 +61,7 @@ static void mark_taken(JointSearch *search, const Bundle *bundle, bool over_mova
     ConflictWalk walk = conflicts_begin(search, bundle);
     for (const JointPiece *piece; (piece = conflicts_next(search, bundle, &walk));) {
         if (!takes_room(search, piece) || (over_movable && is_movable(search, piece))) continue;
-        Rect rect = search->rects[item_of(piece)];
+        Rect rect = search->rects[piece_item(piece)];
         for (int m = first; m < MAPS; m++)
             if (rect.mask & MASKS[m]) mark(search->maps[m], rect.low, rect.high);
     }
@@ -143,7 +143,7 @@ static bool is_counted(const JointSearch *search, const Bundle *bundle, uint32_t
 static double eviction_price(const JointSearch *search, const Bundle *bundle,
                              const JointPiece *piece) {
     enum { EVICTING = 50 /* cycles */ };
-    uint32_t item = item_of(piece);
+    uint32_t item = piece_item(piece);
     if (is_gap(piece)) return (double)price_of_cut(search, item);
     if (search->items[item].fixed) return IMMOVABLE;
     double price = 1 + (double)EVICTING * search->evictions[item];
@@ -158,7 +158,7 @@ static void add_prices(JointSearch *search, const Bundle *bundle, uint8_t band, 
     memset(search->price, 0, ((size_t)search->size + 2) * sizeof *search->price);
     ConflictWalk walk = conflicts_begin(search, bundle);
     for (const JointPiece *piece; (piece = conflicts_next(search, bundle, &walk));) {
-        Rect rect = search->rects[item_of(piece)];
+        Rect rect = search->rects[piece_item(piece)];
         if (!takes_room(search, piece) || !(rect.mask & band)) continue;
         double price = eviction_price(search, bundle, piece);
         price *= 1 - search->noise + 2 * search->noise * search_draw_unit(search);

@@ -97,12 +97,12 @@ void evict_segment(JointSearch *search, uint32_t item) {
 void evict_conflicts(JointSearch *search, const Bundle *bundle, Rect rect) {
     ConflictWalk walk = conflicts_begin(search, bundle);
     for (const JointPiece *piece; (piece = conflicts_next(search, bundle, &walk));) {
-        if (!takes_room(search, piece) || !rects_meet(search->rects[item_of(piece)], rect))
+        if (!takes_room(search, piece) || !rects_meet(search->rects[piece_item(piece)], rect))
             continue;
         if (is_gap(piece))
-            evict_gap(search, item_of(piece));
+            evict_gap(search, piece_item(piece));
         else
-            evict_segment(search, item_of(piece));
+            evict_segment(search, piece_item(piece));
     }
 }
 

@@ -74,7 +74,8 @@ static inline void search_spend(JointSearch *search, uint64_t steps) {
 
 /* True if a piece takes room now. */
 static inline bool takes_room(const JointSearch *search, const JointPiece *piece) {
-    return search->rects[item_of(piece)].mask && (!is_gap(piece) || search->kept[item_of(piece)]);
+    return search->rects[piece_item(piece)].mask &&
+           (!is_gap(piece) || search->kept[piece_item(piece)]);
 }
 
 /* Cycles that cutting a kept gap costs now, with its value's store if it is the first. */
