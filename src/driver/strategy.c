@@ -99,16 +99,20 @@ static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
 }
 
 /* The rounds of one strategy: the seed's loop. They end because cuts become permanent, and where
- * nothing new is cut. True if everything has its place. */
+ * nothing new is cut; then Chaitin's searches exactly once more. True if everything has its place.
+ */
 static bool run(const Strategy *row, State *state, int64_t best) {
     enum { MOST_ROUNDS = 64 };
-    bool capped = false;
-    while (state->rounds < MOST_ROUNDS && !clock_is_past(state->facts->deadline)) {
-        if (!capped && !cut(row, state)) return false;
-        rewrite_state(state);
-        if (is_too_dear(row, state, best)) return false;
-        analyse_state(state);
-        bool placed = place_state(state);
+    bool capped = false, more = true;
+    while (state->rounds < MOST_ROUNDS && more && !clock_is_past(state->facts->deadline)) {
+        more = capped || cut(row, state);
+        if (!more && (state->rounds == 0 || row->spiller != SPILL_CHAITIN)) return false;
+        if (more) {
+            rewrite_state(state);
+            if (is_too_dear(row, state, best)) return false;
+            analyse_state(state);
+        }
+        bool placed = more ? place_state(state) : place_exactly(state);
         report_round(state);
         state->rounds++;
         capped = placed && pass_cap(state);

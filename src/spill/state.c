@@ -174,6 +174,20 @@ bool place_state(State *state) {
     return state->now.placed;
 }
 
+bool place_exactly(State *state) {
+    double begin = clock_now();
+    Round *now = &state->now;
+    if (now->pressure.peak > state->facts->size) return false;
+    PlaceProblem problem = {&now->nodes, &now->pressure, state->facts->size};
+    Placer placer = state_placer(state, true);
+    placer.evict = placer.by_height = true;
+    set_exact_steps(state, true, &placer);
+    Placed found = place(&problem, &placer, &state->round_memory);
+    take_placed(now, &found);
+    state->seconds.colour += clock_now() - begin;
+    return now->placed;
+}
+
 static Place *node_places(const Round *round, uint32_t n, Arena *arena) {
     uint32_t blocks = round->nodes.items[n].blocks;
     Place *places = RAW_ARRAY(arena, Place, blocks);
