@@ -1,11 +1,14 @@
-/* Allocates programs with parts of the table of strategies:
+/* Allocates programs with parts of the allocator left out:
  *
- *     ablate [--effort=N] [--only=ROW | --without=ROW] FILE...
+ *     ablate [--effort=N] [--only=ROW | --without=ROW] [--leave=STAGE] FILE...
  *     ablate --rows
+ *     ablate --stages
  *
- * One line for each file and row of the table: the file, the row that was left out or alone, cycles
- * of the spill code (`-` where none was found), seconds of the
- * processor. scripts/ablate makes a table of them. */
+ * One line for each function: the file, the function, the row that was left out or alone, cycles of
+ * the spill code (`-` where no row found places), seconds of the processor, and 1 where a row that
+ * is alone is one that the whole table runs only if no row before it has found places. Where no row
+ * is left (--only=everywhere) the cycles are those of the last resort. scripts/ablate makes a table
+ * of the lines. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +18,39 @@
 #include "text/check.h"
 #include "text/parse.h"
 
+typedef enum {
+    STAGE_COALESCE,
+    STAGE_SPLIT,
+    STAGE_REMAT,
+    STAGE_RELOADS,
+    STAGE_EXACT,
+    STAGE_EVICT,
+    STAGE_COUNT
+} Stage;
+
+static const char *const STAGES[STAGE_COUNT] = {"coalesce",    "split", "remat",
+                                                "reload-elim", "exact", "evict"};
+
 typedef struct {
     Options options;
     const char *only, *without; /* names of rows, or NULL */
+    PlaceEffort hardest;        /* how hard rows look for places at most */
 } Request;
+
+static bool leave_out(Request *request, const char *name) {
+    bool *const optimisations[] = {&request->options.coalesce, &request->options.split,
+                                   &request->options.remat, &request->options.reload_elim};
+    for (int stage = 0; stage < STAGE_COUNT; stage++) {
+        if (strcmp(name, STAGES[stage]) != 0) continue;
+        if (stage < STAGE_EXACT)
+            *optimisations[stage] = false;
+        else
+            request->hardest = stage == STAGE_EXACT ? PLACE_EVICT : PLACE_SELECT;
+        return true;
+    }
+    fprintf(stderr, "ablate: no such stage: '%s'\n", name);
+    return false;
+}
 
 /* The rows that the request keeps. */
 static StrategyTable rows_of(const Request *request, Strategy *rows) {
@@ -27,26 +59,41 @@ static StrategyTable rows_of(const Request *request, Strategy *rows) {
         const char *name = all.items[i].name;
         if (request->only && strcmp(name, request->only) != 0) continue;
         if (request->without && strcmp(name, request->without) == 0) continue;
-        rows[kept.count++] = all.items[i];
+        Strategy *row = &rows[kept.count++];
+        *row = all.items[i];
+        if (row->place > request->hardest) row->place = request->hardest;
     }
     return kept;
 }
 
-/* Cycles of all functions together; -1 where one was not allocated by a row of the table. */
-static int64_t allocate_all(const Module *module, const Request *request, Arena *arena) {
+static bool is_fallback(const Func *func, StrategyTable table) {
+    return table.count == 1 && func->nloops == 0 && func->ninsts > table.items[0].fallback;
+}
+
+static void run_function(const char *path, const Module *module, uint32_t f,
+                         const Request *request) {
     enum { MOST = 64 };
     Strategy rows[MOST];
     StrategyTable table = rows_of(request, rows);
-    int64_t cycles = 0;
-    for (uint32_t f = 0; f < module->nfuncs; f++) {
-        DiagQueue diags;
-        diag_init(&diags, arena);
-        Allocation result = allocate_with(table, &module->funcs[f], &module->target,
-                                          &request->options, arena, &diags);
-        if (result.status != ALLOCATED || result.report.last_resort) return -1;
-        cycles += result.report.spill_cycles;
-    }
-    return cycles;
+    const Func *func = &module->funcs[f];
+    Arena arena;
+    arena_init(&arena);
+    DiagQueue diags;
+    diag_init(&diags, &arena);
+    clock_t begin = clock();
+    Allocation result =
+        allocate_with(table, func, &module->target, &request->options, &arena, &diags);
+    double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
+    bool found = result.status == ALLOCATED && (!result.report.last_resort || table.count == 0);
+    const char *name = request->only ? request->only : request->without ? request->without : "";
+    printf("%s\t%.*s\t%s\t", path, (int)func->name.length, func->name.text, name);
+    if (found)
+        printf("%lld", (long long)result.report.spill_cycles);
+    else
+        printf("-");
+    printf("\t%.3f\t%d\n", seconds, is_fallback(func, table));
+    fflush(stdout);
+    arena_free(&arena);
 }
 
 static bool run_file(const char *path, const Request *request) {
@@ -56,24 +103,19 @@ static bool run_file(const char *path, const Request *request) {
     diag_init(&diags, &arena);
     Source source;
     Module module;
-    if (source_read(&source, &arena, path) != SOURCE_READ ||
-        !parse_lf(&source, &arena, &diags, &module) || !check_module(&module, &diags)) {
-        fprintf(stderr, "ablate: cannot read '%s'\n", path);
-        arena_free(&arena);
-        return false;
-    }
-    clock_t begin = clock();
-    int64_t cycles = allocate_all(&module, request, &arena);
-    const char *name = request->only ? request->only : request->without ? request->without : "";
-    printf("%s\t%s\t", path, name);
-    if (cycles < 0)
-        printf("-");
-    else
-        printf("%lld", (long long)cycles);
-    printf("\t%.3f\n", (double)(clock() - begin) / CLOCKS_PER_SEC);
-    fflush(stdout);
+    bool good = source_read(&source, &arena, path) == SOURCE_READ &&
+                parse_lf(&source, &arena, &diags, &module) && check_module(&module, &diags);
+    if (!good) fprintf(stderr, "ablate: cannot read '%s'\n", path);
+    for (uint32_t f = 0; good && f < module.nfuncs; f++)
+        run_function(path, &module, f, request);
     arena_free(&arena);
-    return true;
+    return good;
+}
+
+static int print_stages(void) {
+    for (int stage = 0; stage < STAGE_COUNT; stage++)
+        printf("%s\n", STAGES[stage]);
+    return 0;
 }
 
 static int print_rows(void) {
@@ -89,15 +131,19 @@ static const char *value_of(const char *argument, const char *key) {
 }
 
 int main(int argc, char **argv) {
-    Request request = {.options = options_default()};
+    Request request = {.options = options_default(), .hardest = PLACE_EXACT};
+    request.options.verify = false; /* its time is no row's */
     int status = 0;
     for (int i = 1; i < argc; i++) {
         const char *value;
         if (strcmp(argv[i], "--rows") == 0) return print_rows();
+        if (strcmp(argv[i], "--stages") == 0) return print_stages();
         if ((value = value_of(argv[i], "--only="))) {
             request.only = value;
         } else if ((value = value_of(argv[i], "--without="))) {
             request.without = value;
+        } else if ((value = value_of(argv[i], "--leave="))) {
+            if (!leave_out(&request, value)) return 2;
         } else if ((value = value_of(argv[i], "--effort="))) {
             request.options.effort = atoi(value);
         } else if (!run_file(argv[i], &request)) {
