@@ -2,7 +2,7 @@
 
 #include "ir/dma.h"
 #include "spill/chaitin.h"
-#include "spill/choose_gaps.h"
+#include "spill/residency/start.h"
 #include "spill/conflicts.h"
 #include "spill/hold_back.h"
 #include "spill/joint/joint.h"

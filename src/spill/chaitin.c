@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "spill/choose_gaps.h"
+#include "spill/residency/start.h"
 
 /* Cuts the gap before an access; true if that is new. */
 static bool cut_gap(Plan *plan, uint32_t tensor, uint32_t access) {

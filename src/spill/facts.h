@@ -5,7 +5,7 @@
 
 #include "analysis/live.h"
 #include "spill/plan.h"
-#include "spill/source.h"
+#include "spill/remat.h"
 
 typedef struct {
     const Func *func; /* its webs split; what is allocated */

@@ -1,7 +1,7 @@
 #include "spill/hold_back.h"
 
 #include "spill/chaitin.h"
-#include "spill/choose_gaps.h"
+#include "spill/residency/start.h"
 
 enum { PATIENT_ROUNDS = 6 };
 

@@ -4,8 +4,8 @@
 #ifndef SPILL_PRICES_H
 #define SPILL_PRICES_H
 
-#include "spill/choice.h"
 #include "spill/dual.h"
+#include "spill/residency/choice.h"
 
 typedef struct {
     DualProblem problem;

@@ -4,7 +4,7 @@
 
 #include "analysis/live.h"
 #include "spill/plan.h"
-#include "spill/source.h"
+#include "spill/remat.h"
 #include "spill/window.h"
 
 typedef enum {

@@ -2,7 +2,7 @@
 #ifndef TEST_GAPS_H
 #define TEST_GAPS_H
 
-#include "spill/choose.h"
+#include "spill/residency/solve.h"
 
 typedef enum {
     GAPS_RANDOM,  /* each instruction reads two tensors by chance; sizes by chance */

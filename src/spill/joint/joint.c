@@ -1,7 +1,7 @@
 #include "spill/joint/joint.h"
 
-#include "spill/choose_gaps.h"
 #include "spill/joint/solve.h"
+#include "spill/residency/start.h"
 
 #include <string.h>
 

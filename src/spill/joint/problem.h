@@ -9,7 +9,7 @@
 
 #include "analysis/live.h"
 #include "ir/geometry.h"
-#include "spill/choose.h"
+#include "spill/residency/solve.h"
 
 typedef struct {
     LiveRange points; /* where it must have its place; not empty */

@@ -1,6 +1,6 @@
 /* Rematerialisation: where in DRAM a value still lies that a `load` brought in. */
-#ifndef SPILL_SOURCE_H
-#define SPILL_SOURCE_H
+#ifndef SPILL_REMAT_H
+#define SPILL_REMAT_H
 
 #include "spill/plan.h"
 #include "spill/window.h"

@@ -1,6 +1,6 @@
 /* Local search on a choice: a few gaps near a point are cut, and others kept in their room. */
-#ifndef SPILL_IMPROVE_H
-#define SPILL_IMPROVE_H
+#ifndef SPILL_RESIDENCY_IMPROVE_H
+#define SPILL_RESIDENCY_IMPROVE_H
 
 #include "spill/prices.h"
 

@@ -1,4 +1,4 @@
-#include "spill/improve.h"
+#include "spill/residency/improve.h"
 
 #include <string.h>
 

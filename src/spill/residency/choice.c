@@ -1,4 +1,4 @@
-#include "spill/choice.h"
+#include "spill/residency/choice.h"
 
 #include <string.h>
 

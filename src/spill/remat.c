@@ -1,4 +1,4 @@
-#include "spill/source.h"
+#include "spill/remat.h"
 
 #include "support/checked.h"
 #include "support/search.h"

@@ -1,10 +1,10 @@
-#include "spill/choose.h"
+#include "spill/residency/solve.h"
 
 #include <math.h>
 #include <string.h>
 
-#include "spill/choice.h"
-#include "spill/improve.h"
+#include "spill/residency/choice.h"
+#include "spill/residency/improve.h"
 #include "spill/prices.h"
 #include "support/checked.h"
 

@@ -1,6 +1,6 @@
 /* Residence: which gaps of the values that may leave are kept on chip, and which are cut. */
-#ifndef SPILL_RESIDE_H
-#define SPILL_RESIDE_H
+#ifndef SPILL_RESIDENCY_RESIDENCY_H
+#define SPILL_RESIDENCY_RESIDENCY_H
 
 #include "spill/facts.h"
 

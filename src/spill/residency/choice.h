@@ -4,12 +4,12 @@
  * fits. Points are runs of instruction points that no item enters or leaves; points where
  * everything fits are left out. Lanes are quadrants, or halves, or the whole, whichever is the
  * coarsest that all items stand in. */
-#ifndef SPILL_CHOICE_H
-#define SPILL_CHOICE_H
+#ifndef SPILL_RESIDENCY_CHOICE_H
+#define SPILL_RESIDENCY_CHOICE_H
 
 #include "ir/target.h"
-#include "spill/choose.h"
-#include "spill/room.h"
+#include "spill/residency/solve.h"
+#include "spill/residency/capacity_tree.h"
 #include "support/sort.h"
 
 typedef struct {

@@ -1,4 +1,4 @@
-#include "spill/choose_gaps.h"
+#include "spill/residency/start.h"
 
 /* The first choice is the one that counts most; those after it differ little. */
 ResideOptions choice_options(const State *state) {

@@ -1,4 +1,4 @@
-#include "spill/room.h"
+#include "spill/residency/capacity_tree.h"
 
 static int64_t larger(int64_t a, int64_t b) {
     return a > b ? a : b;

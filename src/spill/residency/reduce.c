@@ -1,5 +1,5 @@
 /* Reduces a problem to the gaps that compete and the points where they do. */
-#include "spill/choice.h"
+#include "spill/residency/choice.h"
 
 #include <string.h>
 

@@ -4,8 +4,8 @@
  * neighbouring accesses lies a gap. A gap that is kept costs room at its inner points; a gap that
  * is cut costs a load at its end, and its value must then be stored once (unless DRAM has it
  * already). */
-#ifndef SPILL_CHOOSE_H
-#define SPILL_CHOOSE_H
+#ifndef SPILL_RESIDENCY_SOLVE_H
+#define SPILL_RESIDENCY_SOLVE_H
 
 #include "analysis/live.h"
 #include "ir/geometry.h"

@@ -6,7 +6,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "spill/choose.h"
+#include "spill/residency/solve.h"
 #include "test/chance.h"
 #include "test/gaps.h"
 

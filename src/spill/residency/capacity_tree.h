@@ -1,8 +1,8 @@
 /* Room by point: how far each point is from being full, with sums over ranges of points.
  *
  * A segment tree whose additions stay where they are made: no step pushes them down. */
-#ifndef SPILL_ROOM_H
-#define SPILL_ROOM_H
+#ifndef SPILL_RESIDENCY_CAPACITY_TREE_H
+#define SPILL_RESIDENCY_CAPACITY_TREE_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
-#include "spill/reside.h"
+#include "spill/residency/residency.h"
 
 #include "ir/dma.h"
-#include "spill/choose.h"
+#include "spill/residency/solve.h"
 #include "support/checked.h"
 
 /* A step in the life of a tensor: one access, or all accesses in a loop that is not cut. */

@@ -1,8 +1,8 @@
 /* The first choice of a strategy: which gaps of all values are kept on chip. */
-#ifndef SPILL_CHOOSE_GAPS_H
-#define SPILL_CHOOSE_GAPS_H
+#ifndef SPILL_RESIDENCY_START_H
+#define SPILL_RESIDENCY_START_H
 
-#include "spill/reside.h"
+#include "spill/residency/residency.h"
 #include "spill/state.h"
 
 /* The options of a choice as the state has them: candidates, headroom, the percent left free. */
