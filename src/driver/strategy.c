@@ -49,7 +49,7 @@ static bool cuts_many(const Plan *plan) {
 /* False where the strategy gives up at once. */
 static bool cut_at_start(const Strategy *row, State *state) {
     if (row->start == START_UNCUT) return true;
-    start_with_choice(state);
+    start_residency(state);
     if (row->few_cuts && cuts_many(&state->plan)) return false;
     if (row->start == START_JOINT) search_jointly(state);
     return true;

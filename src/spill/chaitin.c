@@ -6,13 +6,13 @@
 
 /* Cuts the gap before an access; true if that is new. */
 static bool cut_gap(Plan *plan, uint32_t tensor, uint32_t access) {
-    bool new = !plan->accesses[access].lasting;
+    bool new = !plan->accesses[access].permanent;
     plan_cut_gap(plan, tensor, access, true);
     return new;
 }
 
 static bool cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop) {
-    bool new = !loop->lasting;
+    bool new = !loop->permanent;
     plan_cut_loop(plan, tensor, loop, true);
     return new;
 }
@@ -65,8 +65,7 @@ bool spill_failed(Plan *plan, const Rewritten *code, const Round *round) {
         bool cut = !isinf(node->cost) && cut_node(plan, code, node);
         any |= cut || cut_neighbours(plan, code, round, n) || cut_node(plan, code, node);
     }
-    for (uint32_t t = 0; t < plan->func->ntensors; t++)
-        if (plan->spilled[t]) plan_close(plan, t);
+    plan_close_all(plan);
     return any;
 }
 
@@ -74,7 +73,7 @@ bool spill_by_chaitin(State *state) {
     if (state->now.graph.of) return spill_failed(&state->plan, &state->code, &state->now);
     PlanCuts before = plan_save(&state->plan, &state->round_memory);
     headroom_overload(&state->headroom, &state->code, &state->now);
-    start_with_choice(state);
+    start_residency(state);
     for (uint32_t t = 0; t < state->plan.func->ntensors && !state->facts->reload_elim; t++)
         if (state->plan.spilled[t]) plan_cut_all(&state->plan, t);
     return !plan_is_saved(&state->plan, &before);

@@ -193,7 +193,7 @@ static bool find_cheapest(const Part *pass, const Node *node, Served served,
 }
 
 static void cut(Part *pass, uint32_t tensor, uint32_t access) {
-    if (pass->plan->accesses[access].lasting) return;
+    if (pass->plan->accesses[access].permanent) return;
     plan_cut_gap(pass->plan, tensor, access, true);
     pass->cuts++;
 }
@@ -253,8 +253,7 @@ static uint32_t split_failed(State *state) {
         if (state->code.origin_inst[p] != INSERTED) pass.point_of[state->code.origin_inst[p]] = p;
     for (uint32_t i = 0; i < state->now.placement.nfailed; i++)
         part_node(&pass, state->now.placement.failed[i]);
-    for (uint32_t t = 0; t < state->plan.func->ntensors; t++)
-        if (state->plan.spilled[t]) plan_close(&state->plan, t);
+    plan_close_all(&state->plan);
     arena_free(&pass.scratch);
     return pass.cuts;
 }

@@ -9,7 +9,7 @@ static bool choose_another(State *state) {
     PlanCuts before = plan_save(&state->plan, &state->round_memory);
     do {
         headroom_failed(&state->headroom, &state->code, &state->now);
-        start_with_choice(state);
+        start_residency(state);
         if (!plan_is_saved(&state->plan, &before)) return true;
     } while (state->headroom.failures < PATIENT_ROUNDS);
     return false;

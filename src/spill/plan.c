@@ -83,26 +83,26 @@ PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop) {
     return at < end && plan->loops[at].loop == loop ? &plan->loops[at] : NULL;
 }
 
-void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool lasting) {
+void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool permanent) {
     assert(plan->spillable[tensor] && access > plan->first[tensor]);
     plan->accesses[access].cut = true;
-    plan->accesses[access].lasting |= lasting;
+    plan->accesses[access].permanent |= permanent;
     plan->spilled[tensor] = true;
 }
 
-void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool lasting) {
+void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool permanent) {
     assert(plan->spillable[tensor]);
     loop->cut = true;
-    loop->lasting |= lasting;
+    loop->permanent |= permanent;
     plan->spilled[tensor] = true;
 }
 
 void plan_cut_all(Plan *plan, uint32_t tensor) {
     assert(plan->spillable[tensor]);
     for (uint32_t a = plan->first[tensor] + 1; a < plan->first[tensor + 1]; a++)
-        plan->accesses[a].cut = plan->accesses[a].lasting = true;
+        plan->accesses[a].cut = plan->accesses[a].permanent = true;
     for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
-        plan->loops[l].cut = plan->loops[l].lasting = true;
+        plan->loops[l].cut = plan->loops[l].permanent = true;
     plan->spilled[tensor] = true;
 }
 
@@ -118,9 +118,9 @@ void plan_note_spilled(Plan *plan, uint32_t tensor) {
 void plan_reset(Plan *plan) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++) {
         for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++)
-            plan->accesses[a].cut = plan->accesses[a].lasting;
+            plan->accesses[a].cut = plan->accesses[a].permanent;
         for (uint32_t l = plan->first_loop[t]; l < plan->first_loop[t + 1]; l++)
-            plan->loops[l].cut = plan->loops[l].lasting;
+            plan->loops[l].cut = plan->loops[l].permanent;
         plan_note_spilled(plan, t);
     }
 }
@@ -159,6 +159,52 @@ void plan_close(Plan *plan, uint32_t tensor) {
             plan->accesses[a].cut = leaves_cut_loop(plan, tensor, before, common) ||
                                     leaves_cut_loop(plan, tensor, after, common);
     }
+}
+
+void plan_close_all(Plan *plan) {
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (plan->spilled[t]) plan_close(plan, t);
+}
+
+/* ---- for asserts ---- */
+
+/* True if each cut loop of the tensor lies in cut loops only. */
+static bool loops_are_closed(const Plan *plan, uint32_t tensor) {
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++) {
+        uint32_t parent = plan->func->loops[plan->loops[l].loop].parent;
+        if (plan->loops[l].permanent && !plan->loops[l].cut) return false;
+        if (plan->loops[l].cut && parent != NO_LOOP && !plan_loop(plan, tensor, parent)->cut)
+            return false;
+    }
+    return true;
+}
+
+/* True if a cut gap lies in cut loops only, and a kept one crosses the bounds of none. */
+static bool gap_is_closed(const Plan *plan, uint32_t tensor, uint32_t access) {
+    uint32_t before = plan->accesses[access - 1].loop, after = plan->accesses[access].loop;
+    uint32_t common = loop_common(plan->func, before, after);
+    if (plan->accesses[access].cut)
+        return common == NO_LOOP || plan_loop(plan, tensor, common)->cut;
+    return !plan->accesses[access].permanent && !leaves_cut_loop(plan, tensor, before, common) &&
+           !leaves_cut_loop(plan, tensor, after, common);
+}
+
+static bool tensor_is_closed(const Plan *plan, uint32_t tensor) {
+    bool any = false;
+    for (uint32_t a = plan->first[tensor] + 1; a < plan->first[tensor + 1]; a++) {
+        any |= plan->accesses[a].cut;
+        if (!gap_is_closed(plan, tensor, a)) return false;
+    }
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
+        any |= plan->loops[l].cut;
+    return any == plan->spilled[tensor] && loops_are_closed(plan, tensor) &&
+           (!any || plan->spillable[tensor]);
+}
+
+bool plan_is_closed(const Plan *plan) {
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (!tensor_is_closed(plan, t)) return false;
+    return true;
 }
 
 bool plan_spills(const Plan *plan) {

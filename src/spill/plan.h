@@ -1,9 +1,10 @@
-/* What is spilled, and where: the state that grows from round to round.
+/* Plan: the split points of each tensor.
  *
- * A spilled tensor's accesses stand in program order; between neighbours lies a gap. Where a gap is
- * kept, one working copy serves both accesses; where it is cut, the value crosses it in DRAM. A
- * loop around accesses is cut where the value does not stay on chip round its back edge: then each
- * iteration fetches for itself. Cuts are only ever added, which bounds the rounds. */
+ * Accesses of a tensor are in program order; between neighbours lies a gap. Where a gap is kept,
+ * one working copy serves both accesses; where it is cut (a split point), the value crosses it in
+ * DRAM. A loop is cut where the value does not stay on chip round its back edge: then each
+ * iteration loads for itself. A cut is for one round or permanent; permanent cuts are only ever
+ * added while a strategy looks for places, which bounds its rounds. */
 #ifndef SPILL_PLAN_H
 #define SPILL_PLAN_H
 
@@ -18,14 +19,14 @@ typedef struct {
     uint32_t inst; /* or ENTRY */
     uint32_t loop; /* around it */
     bool reads, writes;
-    bool cut;     /* the gap before it is cut; false for the first */
-    bool lasting; /* and stays so in later rounds */
+    bool cut;       /* the gap before it is cut; false for the first */
+    bool permanent; /* and stays so in later rounds */
 } PlanAccess;
 
 typedef struct {
     uint32_t loop;
     bool cut;
-    bool lasting; /* and stays so in later rounds */
+    bool permanent; /* and stays so in later rounds */
 } PlanLoop;
 
 typedef struct {
@@ -44,24 +45,24 @@ Plan plan_make(const Func *func, Arena *arena);
 /* The entry of `loop` among the tensor's, or NULL where no access lies in it. O(log loops). */
 PlanLoop *plan_loop(const Plan *plan, uint32_t tensor, uint32_t loop);
 
-/* Cuts the gap before an access of the tensor, or the residence in a loop; for this round, or for
- * good. */
-void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool lasting);
-void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool lasting);
+/* Cuts the gap before an access of the tensor, or its residency in a loop: for this round, or
+ * permanently. Requires a spillable tensor. Invalidates what plan_close() has made of it. */
+void plan_cut_gap(Plan *plan, uint32_t tensor, uint32_t access, bool permanent);
+void plan_cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop, bool permanent);
 
 /* Notes whether the tensor is spilled: that it is, where any gap or loop of it is cut. */
 void plan_note_spilled(Plan *plan, uint32_t tensor);
 
-/* Takes back what was cut for one round only. O(accesses). */
+/* Takes back every cut that is not permanent. O(accesses + loops). */
 void plan_reset(Plan *plan);
 
-/* Cuts all gaps and loops for good: each access for itself. */
+/* Cuts all gaps and loops permanently: each access has a copy of its own. */
 void plan_cut_all(Plan *plan, uint32_t tensor);
 
 /* True if any tensor is spilled. */
 bool plan_spills(const Plan *plan);
 
-/* The cuts of a plan, to come back to. */
+/* The cuts of a plan, saved. */
 typedef struct {
     PlanAccess *accesses;
     PlanLoop *loops;
@@ -78,8 +79,16 @@ bool plan_is_saved(const Plan *plan, const PlanCuts *saved);
 /* The same plan with cuts of its own; what never changes is shared. */
 Plan plan_copy(const Plan *plan, Arena *arena);
 
-/* Makes the cuts of a tensor coherent: a loop with a cut in it is cut, and so are the gaps across
- * the bounds of a cut loop. O(accesses times loops around them). */
+/* Closes a tensor's cuts: cuts each loop with a cut in it, and each gap across the bounds of a cut
+ * loop. O(accesses times loops around them). */
 void plan_close(Plan *plan, uint32_t tensor);
+
+/* plan_close() of each spilled tensor. */
+void plan_close_all(Plan *plan);
+
+/* True if the plan is closed, `spilled` tells of each tensor whether anything of it is cut, only
+ * spillable tensors are, and what is permanent is cut: for asserts. O(accesses times loops around
+ * them). */
+bool plan_is_closed(const Plan *plan);
 
 #endif

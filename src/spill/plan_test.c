@@ -164,11 +164,11 @@ static void resetting_keeps_what_lasts(void **state) {
         for (uint32_t t = 0; t < made.func->ntensors; t++) {
             bool any = false;
             for (uint32_t a = made.plan.first[t]; a < made.plan.first[t + 1]; a++) {
-                assert_int_equal(made.plan.accesses[a].cut, made.plan.accesses[a].lasting);
+                assert_int_equal(made.plan.accesses[a].cut, made.plan.accesses[a].permanent);
                 any |= made.plan.accesses[a].cut;
             }
             for (uint32_t l = made.plan.first_loop[t]; l < made.plan.first_loop[t + 1]; l++) {
-                assert_int_equal(made.plan.loops[l].cut, made.plan.loops[l].lasting);
+                assert_int_equal(made.plan.loops[l].cut, made.plan.loops[l].permanent);
                 any |= made.plan.loops[l].cut;
             }
             assert_int_equal(made.plan.spilled[t], any);

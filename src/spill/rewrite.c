@@ -847,6 +847,7 @@ static void move_result(Rewritten *out, Arena *arena) {
 }
 
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena) {
+    assert(plan_is_closed(plan));
     const Func *from = plan->func;
     Rewritten out = {0};
     Rewriter rewriter = {.plan = plan,

@@ -250,7 +250,7 @@ static bool try_join(Pass *pass, const Seam *seam) {
     if (found) {
         join(pass, before, after, range, rect);
         PlanAccess *access = &pass->plan->accesses[seam->access];
-        access->cut = access->lasting = false;
+        access->cut = access->permanent = false;
     }
     arena_reset(&pass->scratch);
     return found;

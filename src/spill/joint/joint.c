@@ -141,7 +141,7 @@ void search_jointly(State *state) {
     const Facts *facts = state->facts;
     rewrite_state(state);
     analyse_state(state);
-    ResideOptions options = choice_options(state);
+    ResidencyOptions options = residency_options(state);
     JointPass pass = {.state = state, .candidate = options.candidate};
     pass.list = list_stretches(facts, options, &state->plan, &state->memory);
     number_points(&pass);

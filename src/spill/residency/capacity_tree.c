@@ -7,64 +7,64 @@ static int64_t larger(int64_t a, int64_t b) {
 /* Below any sum, and far enough from the end that additions do not wrap. */
 static const int64_t NOTHING = INT64_MIN / 2;
 
-void room_init(Room *room, const uint32_t *capacity, uint32_t npoints, Arena *arena) {
-    room->leaves = 2;
-    room->levels = 2;
-    while (room->leaves < (uint64_t)npoints + 2) {
-        room->leaves *= 2;
-        room->levels++;
+void tree_init(CapacityTree *tree, const uint32_t *capacity, uint32_t npoints, Arena *arena) {
+    tree->leaves = 2;
+    tree->levels = 2;
+    while (tree->leaves < (uint64_t)npoints + 2) {
+        tree->leaves *= 2;
+        tree->levels++;
     }
-    room->most = RAW_ARRAY(arena, int64_t, (size_t)room->leaves * 2);
-    room->add = RAW_ARRAY(arena, int64_t, (size_t)room->leaves * 2);
-    room_clear(room, capacity, npoints);
+    tree->most = RAW_ARRAY(arena, int64_t, (size_t)tree->leaves * 2);
+    tree->add = RAW_ARRAY(arena, int64_t, (size_t)tree->leaves * 2);
+    tree_clear(tree, capacity, npoints);
 }
 
-void room_clear(Room *room, const uint32_t *capacity, uint32_t npoints) {
-    uint32_t leaves = room->leaves;
+void tree_clear(CapacityTree *tree, const uint32_t *capacity, uint32_t npoints) {
+    uint32_t leaves = tree->leaves;
     for (uint32_t i = 0; i < leaves; i++) {
-        room->most[leaves + i] = i >= 1 && i <= npoints ? -(int64_t)capacity[i - 1] : NOTHING;
-        room->add[leaves + i] = 0;
+        tree->most[leaves + i] = i >= 1 && i <= npoints ? -(int64_t)capacity[i - 1] : NOTHING;
+        tree->add[leaves + i] = 0;
     }
     for (uint32_t node = leaves - 1; node >= 1; node--) {
-        room->most[node] = larger(room->most[2 * node], room->most[2 * node + 1]);
-        room->add[node] = 0;
+        tree->most[node] = larger(tree->most[2 * node], tree->most[2 * node + 1]);
+        tree->add[node] = 0;
     }
 }
 
-static void pull(Room *room, uint32_t node) {
-    room->most[node] = larger(room->most[2 * node], room->most[2 * node + 1]) + room->add[node];
+static void pull(CapacityTree *tree, uint32_t node) {
+    tree->most[node] = larger(tree->most[2 * node], tree->most[2 * node + 1]) + tree->add[node];
 }
 
-static void add_node(Room *room, uint32_t node, int64_t amount) {
-    room->most[node] += amount;
-    room->add[node] += amount;
+static void add_node(CapacityTree *tree, uint32_t node, int64_t amount) {
+    tree->most[node] += amount;
+    tree->add[node] += amount;
 }
 
 /* Leaf i + 1 is point i, so that there is a leaf on either side of any range: climb from those two.
  */
-void room_add(Room *room, uint32_t first, uint32_t last, int64_t amount) {
-    uint32_t left = first + room->leaves, right = last + 2 + room->leaves;
+void tree_add(CapacityTree *tree, uint32_t first, uint32_t last, int64_t amount) {
+    uint32_t left = first + tree->leaves, right = last + 2 + tree->leaves;
     for (; (left ^ right) != 1; left >>= 1, right >>= 1) {
-        if (!(left & 1)) add_node(room, left ^ 1, amount);
-        if (right & 1) add_node(room, right ^ 1, amount);
-        pull(room, left >> 1);
-        pull(room, right >> 1);
+        if (!(left & 1)) add_node(tree, left ^ 1, amount);
+        if (right & 1) add_node(tree, right ^ 1, amount);
+        pull(tree, left >> 1);
+        pull(tree, right >> 1);
     }
     for (left >>= 1; left >= 1; left >>= 1)
-        pull(room, left);
+        pull(tree, left);
 }
 
-int64_t room_most(const Room *room, uint32_t first, uint32_t last) {
-    uint32_t left = first + room->leaves, right = last + 2 + room->leaves;
+int64_t tree_most(const CapacityTree *tree, uint32_t first, uint32_t last) {
+    uint32_t left = first + tree->leaves, right = last + 2 + tree->leaves;
     int64_t most_left = NOTHING, most_right = NOTHING;
     for (; (left ^ right) != 1; left >>= 1, right >>= 1) {
-        if (!(left & 1)) most_left = larger(most_left, room->most[left ^ 1]);
-        if (right & 1) most_right = larger(most_right, room->most[right ^ 1]);
-        most_left += room->add[left >> 1];
-        most_right += room->add[right >> 1];
+        if (!(left & 1)) most_left = larger(most_left, tree->most[left ^ 1]);
+        if (right & 1) most_right = larger(most_right, tree->most[right ^ 1]);
+        most_left += tree->add[left >> 1];
+        most_right += tree->add[right >> 1];
     }
     int64_t most = larger(most_left, most_right);
     for (left >>= 1; left >= 1; left >>= 1)
-        most += room->add[left];
+        most += tree->add[left];
     return most;
 }

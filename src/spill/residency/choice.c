@@ -6,10 +6,10 @@ bool choice_fits(Choice *choice, uint32_t item, uint8_t band) {
     const Item *it = &choice->items[item];
     for (uint32_t lane = 0; lane < choice->lanes; lane++) {
         if (!(band >> lane & 1)) continue;
-        const Room *room = &choice->rooms[lane];
+        const CapacityTree *tree = &choice->trees[lane];
         for (uint32_t s = it->spans; s < it[1].spans; s++) {
-            spend(choice, room->levels);
-            if (room_most(room, choice->spans[s].first, choice->spans[s].last) + it->height > 0)
+            spend(choice, tree->levels);
+            if (tree_most(tree, choice->spans[s].first, choice->spans[s].last) + it->height > 0)
                 return false;
         }
     }
@@ -23,49 +23,48 @@ static int64_t fullest_in(Choice *choice, uint32_t owner, uint8_t band) {
     int64_t fullest = INT64_MIN;
     for (uint32_t lane = 0; lane < choice->lanes; lane++) {
         if (!(band >> lane & 1)) continue;
-        const Room *room = &choice->rooms[lane];
+        const CapacityTree *tree = &choice->trees[lane];
         for (uint32_t s = first; s < end; s++) {
-            spend(choice, room->levels);
-            int64_t most = room_most(room, choice->spans[s].first, choice->spans[s].last);
+            spend(choice, tree->levels);
+            int64_t most = tree_most(tree, choice->spans[s].first, choice->spans[s].last);
             if (most > fullest) fullest = most;
         }
     }
     return fullest;
 }
 
-/* Takes the room of an item in the lanes of its owner's band, or with a negative sign returns it.
- */
-static void use_room(Choice *choice, uint32_t item, int sign) {
+/* Uses the granules of an item in the lanes of its owner's band, or frees them if sign is -1. */
+static void use_granules(Choice *choice, uint32_t item, int sign) {
     const Item *it = &choice->items[item];
     int64_t amount = sign * (int64_t)it->height;
     for (uint32_t lane = 0; lane < choice->lanes; lane++) {
         if (!(choice->band[it->owner] >> lane & 1)) continue;
-        Room *room = &choice->rooms[lane];
+        CapacityTree *tree = &choice->trees[lane];
         for (uint32_t s = it->spans; s < it[1].spans; s++) {
-            spend(choice, room->levels);
-            room_add(room, choice->spans[s].first, choice->spans[s].last, amount);
+            spend(choice, tree->levels);
+            tree_add(tree, choice->spans[s].first, choice->spans[s].last, amount);
         }
     }
 }
 
 void choice_keep(Choice *choice, uint32_t item) {
     const Item *it = &choice->items[item];
-    use_room(choice, item, 1);
+    use_granules(choice, item, 1);
     choice->cost -= it->load;
     if (it->value != NO_VALUE && --choice->cuts[it->value] == 0)
         choice->cost -= choice->store[it->value];
-    choice->standing[it->owner]++;
+    choice->nkept[it->owner]++;
     choice->kept[item] = 1;
     choice->cut--;
 }
 
 void choice_drop(Choice *choice, uint32_t item) {
     const Item *it = &choice->items[item];
-    use_room(choice, item, -1);
+    use_granules(choice, item, -1);
     choice->cost += it->load;
     if (it->value != NO_VALUE && choice->cuts[it->value]++ == 0)
         choice->cost += choice->store[it->value];
-    choice->standing[it->owner]--;
+    choice->nkept[it->owner]--;
     choice->kept[item] = 0;
     choice->cut++;
 }
@@ -74,7 +73,7 @@ void choice_clear(Choice *choice) {
     choice->cost = 0;
     choice->cut = choice->count;
     memset(choice->kept, 0, choice->count);
-    memset(choice->standing, 0, choice->nowners * sizeof *choice->standing);
+    memset(choice->nkept, 0, choice->nowners * sizeof *choice->nkept);
     for (uint32_t value = 0; value < choice->nvalues; value++) {
         choice->cuts[value] = choice->value_first[value + 1] - choice->value_first[value];
         if (choice->cuts[value]) choice->cost += choice->store[value];
@@ -82,7 +81,7 @@ void choice_clear(Choice *choice) {
     for (uint32_t item = 0; item < choice->count; item++)
         choice->cost += choice->items[item].load;
     for (uint32_t lane = 0; lane < choice->lanes; lane++)
-        room_clear(&choice->rooms[lane], choice->capacity[lane], choice->npoints);
+        tree_clear(&choice->trees[lane], choice->capacity[lane], choice->npoints);
     spend(choice, choice->count + choice->nvalues + (uint64_t)choice->lanes * choice->npoints);
 }
 
@@ -94,7 +93,7 @@ void choice_restore(Choice *choice, const uint8_t *kept, const uint8_t *band) {
 }
 
 bool choice_is_free(const Choice *choice, uint32_t owner) {
-    return choice->standing[owner] == 0 && choice->choices[owner].count > 1;
+    return choice->nkept[owner] == 0 && choice->choices[owner].count > 1;
 }
 
 void choice_roomiest(Choice *choice, uint32_t owner) {

@@ -1,15 +1,14 @@
-/* The state of the search that choose_gaps() makes: internal to it.
+/* Choice: which gaps are kept, as solve_gaps() searches for them. Internal to this folder.
  *
- * Items are the gaps that compete: those that may be kept and pass a point where not everything
- * fits. Points are runs of instruction points that no item enters or leaves; points where
- * everything fits are left out. Lanes are quadrants, or halves, or the whole, whichever is the
- * coarsest that all items stand in. */
+ * Items are the gaps that compete: those that may be kept and pass a point where not all fit.
+ * Points are runs of instruction points that no item enters or leaves; points where all fit are
+ * left out. Lanes are quadrants, halves or the whole axis: the coarsest that hold every item. */
 #ifndef SPILL_RESIDENCY_CHOICE_H
 #define SPILL_RESIDENCY_CHOICE_H
 
 #include "ir/target.h"
-#include "spill/residency/solve.h"
 #include "spill/residency/capacity_tree.h"
+#include "spill/residency/solve.h"
 #include "support/sort.h"
 
 typedef struct {
@@ -17,7 +16,7 @@ typedef struct {
     uint32_t spans;  /* its first span; the next item's is one past its last */
     uint32_t height; /* granules */
     uint32_t owner;  /* dense; items are in order of owners */
-    uint32_t value;  /* NO_VALUE: cutting it costs no store, or one that is paid anyhow */
+    uint32_t value;  /* NO_VALUE: cutting it costs no store, or one that is paid anyway */
     uint32_t length; /* points of all its spans */
     int64_t load;    /* cycles */
 } Item;
@@ -29,13 +28,13 @@ typedef struct {
 
     uint32_t npoints, lanes;       /* 1, 2 or 4 lanes */
     uint32_t *capacity[QUADRANTS]; /* [lanes][npoints] granules */
-    Room rooms[QUADRANTS];         /* what the kept items use */
+    CapacityTree trees[QUADRANTS]; /* what kept items use, by lane */
 
     uint32_t nowners;
     uint32_t *owner_items; /* [nowners + 1] first item of each */
-    Bands *choices;        /* [nowners] masks of lanes where it may stand */
-    uint8_t *band;         /* [nowners] mask of lanes where its kept items stand */
-    uint32_t *standing;    /* [nowners] its items that are kept */
+    Bands *choices;        /* [nowners] masks of lanes where it may lie */
+    uint8_t *band;         /* [nowners] mask of lanes where its kept items lie */
+    uint32_t *nkept;       /* [nowners] its items that are kept */
 
     uint32_t nvalues;
     int64_t *store;        /* [nvalues] cycles */
@@ -50,19 +49,15 @@ typedef struct {
     uint64_t steps; /* left: one is a visit to an item, a point or a tree node */
 } Choice;
 
-/* Fills a zeroed choice but for its steps: nothing kept, each owner in its lowest band. Sets `cut`
- * of the gaps that fit nowhere. O(gaps + intervals log points + points). */
-void choice_init(Choice *choice, GapProblem *problem, Arena *scratch);
-
 /* Takes `steps` from what is left. */
 static inline void spend(Choice *choice, uint64_t steps) {
     choice->steps -= steps < choice->steps ? steps : choice->steps;
 }
 
-/* True if the item can be kept with all that is kept now, in a band of the given lanes. */
+/* True if the item fits beside all that is kept now, in a band of the given lanes. */
 bool choice_fits(Choice *choice, uint32_t item, uint8_t band);
 
-/* Keeps just the items of `kept`, owners in their bands of `band`. */
+/* Keeps exactly the items of `kept`, owners in their bands of `band`. */
 void choice_restore(Choice *choice, const uint8_t *kept, const uint8_t *band);
 
 /* Keeps an item that is cut, or cuts one that is kept, in its owner's band. */
@@ -75,11 +70,11 @@ void choice_clear(Choice *choice);
 /* Gives the owner, of which nothing is kept, the band whose fullest point is least full. */
 void choice_roomiest(Choice *choice, uint32_t owner);
 
-/* True if the owner stands nowhere yet and has more bands than one: a new item may choose. */
+/* True if no item of the owner is kept and it has several bands: the next item may choose. */
 bool choice_is_free(const Choice *choice, uint32_t owner);
 
-/* Keeps cut items in the order of `keys` (ascending) as they fit; SortKey.id is the item. An owner
- * with a choice takes the band whose fullest point is least full, if `choosing`. */
+/* Keeps the cut items that fit, in the order of `keys` (ascending); SortKey.id is the item. If
+ * `choosing`, an owner that is free takes the band whose fullest point is least full. */
 void choice_fill(Choice *choice, const SortKey *keys, uint32_t count, bool choosing);
 
 #endif

@@ -21,7 +21,7 @@ typedef struct {
     uint8_t band;
 } Flip;
 
-/* Steps for each item from which on a wider search has time to settle. */
+/* From so many steps an item on, a warmer search has time to cool. */
 enum { STEPS_FOR_WARMTH = 15000 };
 
 typedef struct {
@@ -30,32 +30,32 @@ typedef struct {
     const Prices *prices;
     SpanIndex index;
     uint64_t random;
-    double heat;         /* how much dearer a choice may be to be accepted, cycles */
+    double temperature;  /* cycles by which an accepted move may be dearer */
     uint32_t *cut_items; /* [cut] in no order */
     uint32_t *cut_place; /* [count] where in cut_items */
     uint32_t *changed;   /* items that may differ from the best */
     uint8_t *is_changed; /* [count] */
     uint32_t nchanged;
-    uint32_t near[MOST_TRIED]; /* items around the point of this trial */
+    uint32_t near[MOST_TRIED]; /* items around the point of this move */
     uint32_t nnear;
-    uint32_t *met; /* [count] the last trial that met each item */
-    uint32_t trial;
-    uint32_t preferred;           /* the value that this trial favours, or NO_VALUE */
-    bool blind;                   /* this trial takes items in any order */
-    Flip flipped[2 * MOST_TRIED]; /* what this trial did, in order */
+    uint32_t *found_in; /* [count] the last move that found each item near */
+    uint32_t move;
+    uint32_t preferred;           /* the value whose items this move favours, or NO_VALUE */
+    bool blind;                   /* this move takes items in any order */
+    Flip flipped[2 * MOST_TRIED]; /* what this move did, in order */
     uint32_t nflipped;
-} Improve;
+} Search;
 
 bool is_better(const Choice *choice, const Best *best) {
     return choice->cost < best->cost || (choice->cost == best->cost && choice->cut < best->cut);
 }
 
-static uint32_t draw(Improve *search, uint32_t bound) {
+static uint32_t draw(Search *search, uint32_t bound) {
     return rng_below(&search->random, bound);
 }
 
 /* In [0, 1). */
-static double draw_unit(Improve *search) {
+static double draw_unit(Search *search) {
     return draw(search, 1U << 24) / (double)(1U << 24);
 }
 
@@ -84,10 +84,10 @@ static void index_spans(SpanIndex *index, const Choice *choice, Arena *scratch) 
     }
 }
 
-/* Adds an item met to near[base] and after; when there is no more space, replaces one by chance. */
-static void meet(Improve *search, uint32_t item, uint32_t base, uint32_t *seen) {
-    if (search->met[item] == search->trial) return;
-    search->met[item] = search->trial;
+/* Adds an item to near[base] and after; where those are full, replaces one at random. */
+static void add_near(Search *search, uint32_t item, uint32_t base, uint32_t *seen) {
+    if (search->found_in[item] == search->move) return;
+    search->found_in[item] = search->move;
     uint32_t at = (*seen)++;
     if (base + at >= MOST_NEAR) at = draw(search, *seen);
     if (base + at >= MOST_NEAR) return;
@@ -96,7 +96,7 @@ static void meet(Improve *search, uint32_t item, uint32_t base, uint32_t *seen) 
 }
 
 /* Adds to `near` the items that have a span over some point of [first, last]. */
-static void find_near(Improve *search, uint32_t first, uint32_t last) {
+static void find_near(Search *search, uint32_t first, uint32_t last) {
     const SpanIndex *index = &search->index;
     uint32_t base = search->nnear, limit = index->starting[last + 1], seen = 0, depth = 0;
     uint64_t visited = 0;
@@ -111,7 +111,7 @@ static void find_near(Improve *search, uint32_t first, uint32_t last) {
         visited++;
         if (low >= limit || index->last[node] < first) continue;
         if (width == 1) {
-            meet(search, index->item[low], base, &seen);
+            add_near(search, index->item[low], base, &seen);
             continue;
         }
         stack[depth].node = 2 * node + 1;
@@ -124,7 +124,7 @@ static void find_near(Improve *search, uint32_t first, uint32_t last) {
     spend(search->choice, visited);
 }
 
-static void list_cut(Improve *search, uint32_t item, bool cut) {
+static void list_cut(Search *search, uint32_t item, bool cut) {
     Choice *choice = search->choice;
     if (cut) {
         search->cut_place[item] = choice->cut - 1;
@@ -137,7 +137,7 @@ static void list_cut(Improve *search, uint32_t item, bool cut) {
 }
 
 /* Turns an item from kept to cut or back, and notes it. */
-static void flip(Improve *search, uint32_t item) {
+static void flip(Search *search, uint32_t item) {
     bool cut = search->choice->kept[item];
     if (cut)
         choice_drop(search->choice, item);
@@ -150,14 +150,14 @@ static void flip(Improve *search, uint32_t item) {
 }
 
 /* Flips an item, its owner in the given band from then on; notes how to undo it. */
-static void try_flip(Improve *search, uint32_t item, uint8_t band) {
+static void try_flip(Search *search, uint32_t item, uint8_t band) {
     uint8_t *now = &search->choice->band[search->choice->items[item].owner];
     search->flipped[search->nflipped++] = (Flip){item, *now};
     *now = band;
     flip(search, item);
 }
 
-static void undo_flips(Improve *search) {
+static void undo_flips(Search *search) {
     while (search->nflipped > 0) {
         Flip last = search->flipped[--search->nflipped];
         flip(search, last.item);
@@ -165,7 +165,7 @@ static void undo_flips(Improve *search) {
     }
 }
 
-static void remember_best(Improve *search) {
+static void remember_best(Search *search) {
     Choice *choice = search->choice;
     for (uint32_t i = 0; i < search->nchanged; i++) {
         uint32_t item = search->changed[i], owner = choice->items[item].owner;
@@ -178,25 +178,25 @@ static void remember_best(Improve *search) {
     search->best->cut = choice->cut;
 }
 
-static uint8_t band_of(const Improve *search, uint32_t item) {
+static uint8_t band_of(const Search *search, uint32_t item) {
     return search->choice->band[search->choice->items[item].owner];
 }
 
-/* Cuts all items of an owner, so that it may choose another band; they are near from then on. */
-static void ruin_owner(Improve *search, uint32_t owner) {
+/* Cuts all items of an owner, so that it may choose another band, and adds them to `near`. */
+static void ruin_owner(Search *search, uint32_t owner) {
     const Choice *choice = search->choice;
     uint32_t first = choice->owner_items[owner], end = choice->owner_items[owner + 1];
     if (end - first > MOST_OWNED) return;
     for (uint32_t item = first; item < end; item++) {
         if (choice->kept[item]) try_flip(search, item, choice->band[owner]);
-        if (search->met[item] == search->trial) continue;
-        search->met[item] = search->trial;
+        if (search->found_in[item] == search->move) continue;
+        search->found_in[item] = search->move;
         search->near[search->nnear++] = item;
     }
 }
 
-/* Cuts a few of the kept items near, by chance, or first all those of an owner near. */
-static void ruin(Improve *search) {
+/* Ruin: cuts a few random kept items near, sometimes all those of an owner first. */
+static void ruin(Search *search) {
     const Choice *choice = search->choice;
     uint32_t wanted = 1 + draw(search, MOST_DROPPED), start = draw(search, search->nnear);
     uint32_t owner = choice->items[search->near[start]].owner;
@@ -209,8 +209,8 @@ static void ruin(Improve *search) {
     }
 }
 
-/* What a cut item saves against the worth of its room, with some chance in it. */
-static double worth(Improve *search, uint32_t item) {
+/* What keeping an item saves over the price of its granules, randomised. */
+static double worth(Search *search, uint32_t item) {
     const Choice *choice = search->choice;
     const Item *it = &choice->items[item];
     double saving = (double)it->load;
@@ -221,8 +221,8 @@ static double worth(Improve *search, uint32_t item) {
     return search->blind ? chance : saving / (price + 1e-9) * chance;
 }
 
-/* Keeps a cut item if it fits; where its owner may choose, in the cheapest band where it does. */
-static void try_keep(Improve *search, uint32_t item) {
+/* Keeps a cut item if it fits, in the cheapest band if its owner is free. */
+static void try_keep(Search *search, uint32_t item) {
     Choice *choice = search->choice;
     uint32_t owner = choice->items[item].owner;
     if (!choice_is_free(choice, owner)) {
@@ -244,8 +244,8 @@ static void try_keep(Improve *search, uint32_t item) {
     if (chosen) try_flip(search, item, chosen);
 }
 
-/* Keeps cut items near, the worthiest first, as they fit. */
-static void recreate(Improve *search) {
+/* Recreate: keeps the cut items near that fit, the worthiest first. */
+static void recreate(Search *search) {
     uint32_t items[MOST_TRIED], count = 0;
     double worths[MOST_TRIED];
     for (uint32_t i = 0; i < search->nnear; i++) {
@@ -264,8 +264,8 @@ static void recreate(Improve *search) {
         try_keep(search, items[i]);
 }
 
-/* Adds to `near` what passes a point of the item, or one of the few points after it. */
-static void look_around(Improve *search, uint32_t item) {
+/* Adds to `near` the items that pass a random point of the item or one of the few points after. */
+static void look_around(Search *search, uint32_t item) {
     const Choice *choice = search->choice;
     const Item *it = &choice->items[item];
     Interval span = choice->spans[it->spans + draw(search, it[1].spans - it->spans)];
@@ -274,14 +274,14 @@ static void look_around(Improve *search, uint32_t item) {
     find_near(search, point, last < choice->npoints ? last : choice->npoints - 1);
 }
 
-/* Around a cut item, and sometimes around the others of its value, which is then preferred: only
- * all of them together save its store. */
-static void look(Improve *search) {
+/* Looks around a random cut item. Sometimes looks around the others of its value too and prefers
+ * them: only all of them together save its store. */
+static void look(Search *search) {
     const Choice *choice = search->choice;
     uint32_t picked = search->cut_items[draw(search, choice->cut)];
     uint32_t value = choice->items[picked].value;
     search->nnear = 0;
-    search->trial++;
+    search->move++;
     search->preferred = NO_VALUE;
     look_around(search, picked);
     if (value == NO_VALUE || draw(search, 4)) return;
@@ -295,8 +295,8 @@ static void look(Improve *search) {
     }
 }
 
-/* Cuts and keeps items somewhere; undoes it where that is too dear. */
-static void try_somewhere(Improve *search) {
+/* One move: ruins and recreates somewhere; undoes it if that is too dear. */
+static void try_move(Search *search) {
     Choice *choice = search->choice;
     int64_t before = choice->cost;
     uint32_t cut = choice->cut;
@@ -306,13 +306,13 @@ static void try_somewhere(Improve *search) {
     ruin(search);
     recreate(search);
     double dearer = (double)(choice->cost - before) + (choice->cut > cut ? 1e-6 : 0);
-    if (dearer > 0 && dearer > search->heat * draw_unit(search))
+    if (dearer > 0 && dearer > search->temperature * draw_unit(search))
         undo_flips(search);
     else if (is_better(choice, search->best))
         remember_best(search);
 }
 
-static void search_init(Improve *search, Arena *scratch) {
+static void search_init(Search *search, Arena *scratch) {
     Choice *choice = search->choice;
     index_spans(&search->index, choice, scratch);
     search->random = 0x9E3779B97F4A7C15U;
@@ -320,7 +320,7 @@ static void search_init(Improve *search, Arena *scratch) {
     search->cut_place = RAW_ARRAY(scratch, uint32_t, choice->count);
     search->changed = RAW_ARRAY(scratch, uint32_t, choice->count);
     search->is_changed = NEW_ARRAY(scratch, uint8_t, choice->count);
-    search->met = NEW_ARRAY(scratch, uint32_t, choice->count);
+    search->found_in = NEW_ARRAY(scratch, uint32_t, choice->count);
     uint32_t cut = 0;
     for (uint32_t item = 0; item < choice->count; item++) {
         if (choice->kept[item]) continue;
@@ -329,17 +329,16 @@ static void search_init(Improve *search, Arena *scratch) {
     }
 }
 
-void improve_choice(Choice *choice, Best *best, const Prices *prices, int64_t bound, uint64_t steps,
-                    Arena *scratch) {
+void improve(Choice *choice, Best *best, const Prices *prices, int64_t bound, Arena *scratch) {
     choice_restore(choice, best->kept, best->band);
-    Improve search = {.choice = choice, .best = best, .prices = prices};
+    Search search = {.choice = choice, .best = best, .prices = prices};
     search_init(&search, scratch);
-    uint64_t all = steps < choice->steps ? steps : choice->steps, end = choice->steps - all;
+    uint64_t all = choice->steps;
     double warmth = all / choice->count >= STEPS_FOR_WARMTH ? 0.5 : 0.2;
     double mean = choice->cut ? (double)choice->cost / choice->cut : 0;
-    while (choice->steps > end && choice->cut > 0 && best->cost > bound) {
-        double left = (double)(choice->steps - end) / (double)all;
-        search.heat = mean * warmth * left * left;
-        try_somewhere(&search);
+    while (choice->steps > 0 && choice->cut > 0 && best->cost > bound) {
+        double left = (double)choice->steps / (double)all;
+        search.temperature = mean * warmth * left * left;
+        try_move(&search);
     }
 }

@@ -1,4 +1,4 @@
-/* Local search on a choice: a few gaps near a point are cut, and others kept in their room. */
+/* Large-neighbourhood search on a choice: cuts a few gaps near a point, keeps others instead. */
 #ifndef SPILL_RESIDENCY_IMPROVE_H
 #define SPILL_RESIDENCY_IMPROVE_H
 
@@ -15,11 +15,11 @@ typedef struct {
 /* True if the choice is cheaper than the best, or as cheap with fewer gaps cut. */
 bool is_better(const Choice *choice, const Best *best);
 
-/* Betters `best` within `steps` steps; stops early at a cost that `bound` shows to be least.
- * `prices`, settled, order the items that are tried. Starts from the best and leaves the choice
- * anyhow. Ruin and recreate with a falling threshold (Schrimpf and others, "Record
- * breaking optimization results using the ruin and recreate principle", 2000). */
-void improve_choice(Choice *choice, Best *best, const Prices *prices, int64_t bound, uint64_t steps,
-                    Arena *scratch);
+/* Improves `best`, from which it starts, within the steps that the choice has left; stops early
+ * where the cost is at most `bound`, which no choice is below. Requires settled prices: they order
+ * the items that are tried. Leaves the choice in any state. Deterministic. O(steps). Ruin and
+ * recreate with a falling temperature (Schrimpf and others, "Record breaking optimization results
+ * using the ruin and recreate principle", 2000). */
+void improve(Choice *choice, Best *best, const Prices *prices, int64_t bound, Arena *scratch);
 
 #endif

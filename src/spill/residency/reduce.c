@@ -1,5 +1,4 @@
-/* Reduces a problem to the gaps that compete and the points where they do. */
-#include "spill/residency/choice.h"
+#include "spill/residency/reduce.h"
 
 #include <string.h>
 
@@ -56,7 +55,7 @@ static uint32_t free_granules(const GapProblem *problem, uint32_t point, uint32_
     return most < problem->size ? problem->size - most : 0;
 }
 
-/* Marks the points where the gaps that may stand in some lane do not all fit, and where an
+/* Marks points where the gaps that may lie in some lane do not all fit, and points where an
  * interval starts or has just ended. */
 static void mark_points(const GapProblem *problem, uint32_t lanes, uint8_t *tight, uint8_t *start,
                         Arena *scratch) {
@@ -98,9 +97,9 @@ static Map number_points(Choice *choice, const GapProblem *problem, Arena *scrat
         if (opens) runs++;
         map.next[p] = tight[p] ? runs - 1 : runs;
         for (uint32_t lane = 0; tight[p] && lane < choice->lanes; lane++) {
-            uint32_t room = free_granules(problem, p, lane, QUADRANTS / choice->lanes);
+            uint32_t granules = free_granules(problem, p, lane, QUADRANTS / choice->lanes);
             uint32_t *capacity = &choice->capacity[lane][runs - 1];
-            if (opens || room < *capacity) *capacity = room;
+            if (opens || granules < *capacity) *capacity = granules;
         }
     }
     choice->npoints = runs;
@@ -149,7 +148,7 @@ static void add_item(Choice *choice, const GapProblem *problem, uint32_t g, uint
     choice->count++;
 }
 
-/* True if some band has the height at all points of the item, nothing else kept. */
+/* True if the item fits in some band, nothing else kept. */
 static bool fits_alone(Choice *choice, uint32_t item) {
     Bands bands = choice->choices[choice->items[item].owner];
     for (int i = 0; i < bands.count; i++)
@@ -157,7 +156,7 @@ static bool fits_alone(Choice *choice, uint32_t item) {
     return false;
 }
 
-/* Takes out the items that never fit; what is left keeps its order. */
+/* Removes items that never fit; the others keep their order. */
 static void drop_hopeless(Choice *choice, GapProblem *problem) {
     uint32_t count = 0, spans = 0, owner = 0;
     for (uint32_t i = 0; i < choice->count; i++) {
@@ -182,7 +181,7 @@ static void drop_hopeless(Choice *choice, GapProblem *problem) {
     choice->items[count].spans = spans;
 }
 
-/* Values that some gap outside the search has stored anyhow need no store of the items. */
+/* Where a gap outside the search is cut its value is stored anyway: items pay no store for it. */
 static void link_values(Choice *choice, const GapProblem *problem, int64_t dearest,
                         Arena *scratch) {
     uint32_t nvalues = choice->nvalues;
@@ -209,7 +208,7 @@ static void link_values(Choice *choice, const GapProblem *problem, int64_t deare
             choice->value_items[choice->value_first[choice->items[i].value + 1]++] = i;
 }
 
-void choice_init(Choice *choice, GapProblem *problem, Arena *scratch) {
+void reduce(Choice *choice, GapProblem *problem, Arena *scratch) {
     uint32_t nspans = 0;
     for (uint32_t g = 0; g < problem->count; g++)
         nspans += problem->gaps[g].points.count;
@@ -230,11 +229,11 @@ void choice_init(Choice *choice, GapProblem *problem, Arena *scratch) {
         if (count > 0) add_item(choice, problem, g, count, dearest);
     }
     for (uint32_t lane = 0; lane < choice->lanes; lane++)
-        room_init(&choice->rooms[lane], choice->capacity[lane], choice->npoints, scratch);
+        tree_init(&choice->trees[lane], choice->capacity[lane], choice->npoints, scratch);
     drop_hopeless(choice, problem);
     link_values(choice, problem, dearest, scratch);
     choice->kept = NEW_ARRAY(scratch, uint8_t, choice->count);
-    choice->standing = NEW_ARRAY(scratch, uint32_t, choice->nowners);
+    choice->nkept = NEW_ARRAY(scratch, uint32_t, choice->nowners);
     choice->cuts = NEW_ARRAY(scratch, uint32_t, (size_t)choice->nvalues + 1);
     choice_clear(choice);
 }

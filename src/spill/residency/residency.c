@@ -1,22 +1,25 @@
 #include "spill/residency/residency.h"
 
+#include <assert.h>
+
 #include "ir/dma.h"
 #include "spill/residency/solve.h"
 #include "support/checked.h"
 
-/* A step in the life of a tensor: one access, or all accesses in a loop that is not cut. */
+/* One access of a tensor, or all its accesses in a loop that is not cut. */
 typedef struct {
     uint32_t first, end; /* accesses of the plan */
     uint32_t loop;       /* that loop, or NO_LOOP for a single access */
-    uint32_t level;      /* loop in whose body it stands */
-} Element;
+    uint32_t level;      /* loop in whose body it lies */
+} Segment;
 
-/* What an item of the choice decides. */
+/* What cutting a gap of the problem cuts in the plan. */
 typedef struct {
     uint32_t tensor;
-    uint32_t access; /* the gap before this access... */
-    PlanLoop *loop;  /* ...or, if not NULL, residence in this loop */
-} ItemDecision;
+    bool of_loop;    /* the residency in `loop`; else the gap before `access` */
+    uint32_t access; /* of the plan */
+    uint32_t loop;   /* of the function */
+} SplitPoint;
 
 typedef struct {
     Plan *plan;
@@ -24,31 +27,30 @@ typedef struct {
     const Func *func;
     const Live *live;
     const Target *target;
-    ResideOptions options;
-    bool remat; /* of the facts */
-    Arena scratch;  /* of one level */
-    int64_t *trips; /* [nloops] */
+    ResidencyOptions options;
+    bool remat;    /* of the facts */
+    Arena scratch; /* of one level */
     Gap *gaps;
     size_t ngaps, gap_capacity;
-    ItemDecision *decisions;
-    size_t ndecisions, decision_capacity;
+    SplitPoint *splits; /* [ngaps] */
+    size_t nsplits, split_capacity;
     int64_t *stores;
     size_t nstores, store_capacity;
-} Reside;
+} Pass;
 
 enum { MOST_LEVELS = 64 };
 
-static int64_t trips_of(const Reside *pass, uint32_t loop) {
-    return loop == NO_LOOP ? 1 : pass->trips[loop];
+static int64_t trips_of(const Pass *pass, uint32_t loop) {
+    return loop_trips(pass->func, loop);
 }
 
-static int64_t dma_of(const Reside *pass, uint32_t tensor) {
+static int64_t dma_of(const Pass *pass, uint32_t tensor) {
     return block_dma(pass->target, &pass->func->tensors[tensor]);
 }
 
 /* ---- accesses ---- */
 
-static int64_t blocks_named(const Reside *pass, uint32_t tensor, uint32_t access) {
+static int64_t blocks_named(const Pass *pass, uint32_t tensor, uint32_t access) {
     const PlanAccess *info = &pass->plan->accesses[access];
     int64_t all = pass->func->tensors[tensor].blocks, named = 0;
     if (info->inst == ENTRY || all == 1) return all;
@@ -64,7 +66,7 @@ static int64_t blocks_named(const Reside *pass, uint32_t tensor, uint32_t access
 }
 
 /* True if the access writes all blocks whole, always, and reads nothing: older values end there. */
-static bool is_kill(const Reside *pass, uint32_t tensor, uint32_t access) {
+static bool is_kill(const Pass *pass, uint32_t tensor, uint32_t access) {
     const PlanAccess *info = &pass->plan->accesses[access];
     if (info->inst == ENTRY) return true;
     if (info->reads) return false;
@@ -82,10 +84,9 @@ static bool is_kill(const Reside *pass, uint32_t tensor, uint32_t access) {
 
 /* The load that a reload before `access` may repeat, as an access; UINT32_MAX if it needs a home.
  */
-static uint32_t source_of(Reside *pass, uint32_t tensor, uint32_t access) {
+static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
     const PlanAccess *info = &pass->plan->accesses[access];
-    if (!pass->remat || info->inst == ENTRY ||
-        pass->sources->last_write[access] == UINT32_MAX)
+    if (!pass->remat || info->inst == ENTRY || pass->sources->last_write[access] == UINT32_MAX)
         return UINT32_MAX;
     const Inst *inst = &pass->func->insts[info->inst];
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
@@ -100,11 +101,11 @@ static uint32_t source_of(Reside *pass, uint32_t tensor, uint32_t access) {
     return UINT32_MAX;
 }
 
-/* ---- elements ---- */
+/* ---- segments ---- */
 
 /* The outermost loop around an access that is not cut, or NO_LOOP; *level is what lies around it.
  */
-static uint32_t whole_loop(const Reside *pass, uint32_t tensor, uint32_t access, uint32_t *level) {
+static uint32_t whole_loop(const Pass *pass, uint32_t tensor, uint32_t access, uint32_t *level) {
     uint32_t whole = NO_LOOP, loop = pass->plan->accesses[access].loop;
     for (; loop != NO_LOOP && !plan_loop(pass->plan, tensor, loop)->cut;
          loop = pass->func->loops[loop].parent)
@@ -113,73 +114,70 @@ static uint32_t whole_loop(const Reside *pass, uint32_t tensor, uint32_t access,
     return whole;
 }
 
-static Element next_element(const Reside *pass, uint32_t tensor, uint32_t access) {
-    Element element = {.first = access, .end = access + 1};
-    element.loop = whole_loop(pass, tensor, access, &element.level);
-    if (element.loop == NO_LOOP) return element;
-    while (element.end < pass->plan->first[tensor + 1] &&
-           pass->plan->accesses[element.end].inst < pass->func->loops[element.loop].end)
-        element.end++;
-    return element;
+static Segment next_segment(const Pass *pass, uint32_t tensor, uint32_t access) {
+    Segment segment = {.first = access, .end = access + 1};
+    segment.loop = whole_loop(pass, tensor, access, &segment.level);
+    if (segment.loop == NO_LOOP) return segment;
+    while (segment.end < pass->plan->first[tensor + 1] &&
+           pass->plan->accesses[segment.end].inst < pass->func->loops[segment.loop].end)
+        segment.end++;
+    return segment;
 }
 
-static bool element_writes(const Reside *pass, const Element *element) {
-    for (uint32_t a = element->first; a < element->end; a++)
+static bool segment_writes(const Pass *pass, const Segment *segment) {
+    for (uint32_t a = segment->first; a < segment->end; a++)
         if (pass->plan->accesses[a].writes) return true;
     return false;
 }
 
 /* The first point that belongs to it, and the last. */
-static uint32_t element_begin(const Reside *pass, const Element *element) {
-    return element->loop == NO_LOOP ? pass->plan->accesses[element->first].inst
-                                    : pass->func->loops[element->loop].first;
+static uint32_t segment_begin(const Pass *pass, const Segment *segment) {
+    return segment->loop == NO_LOOP ? pass->plan->accesses[segment->first].inst
+                                    : pass->func->loops[segment->loop].first;
 }
 
-static uint32_t element_end(const Reside *pass, const Element *element) {
-    return element->loop == NO_LOOP ? pass->plan->accesses[element->first].inst
-                                    : pass->func->loops[element->loop].end - 1;
+static uint32_t segment_end(const Pass *pass, const Segment *segment) {
+    return segment->loop == NO_LOOP ? pass->plan->accesses[segment->first].inst
+                                    : pass->func->loops[segment->loop].end - 1;
 }
 
-/* ---- items ---- */
+/* ---- gaps ---- */
 
-static uint32_t add_store(Reside *pass, int64_t cycles) {
+static uint32_t add_store(Pass *pass, int64_t cycles) {
     PUSH(&pass->scratch, pass->stores, pass->nstores, pass->store_capacity, cycles);
     return (uint32_t)pass->nstores - 1;
 }
 
-static void add_item(Reside *pass, uint32_t tensor, LiveRange points, int64_t load, uint32_t value,
-                     bool cut, ItemDecision decision) {
-    const Tensor *info = &pass->func->tensors[tensor];
-    Gap gap = {.points = points,
-               .owner = tensor,
-               .height = tensor_height(info) * (uint32_t)info->blocks,
-               .class = (uint8_t)shape_class(info->partitions, info->base),
-               .load = load > 0 ? load : 0,
-               .value = value,
-               .cut = cut};
+/* Adds a gap to the problem: its owner, height and class are those of the tensor that is split. */
+static void push_gap(Pass *pass, SplitPoint split, Gap gap) {
+    const Tensor *info = &pass->func->tensors[split.tensor];
+    gap.owner = split.tensor;
+    gap.height = tensor_height(info) * (uint32_t)info->blocks;
+    gap.class = (uint8_t)shape_class(info->partitions, info->base);
+    if (gap.load < 0) gap.load = 0;
     PUSH(&pass->scratch, pass->gaps, pass->ngaps, pass->gap_capacity, gap);
-    PUSH(&pass->scratch, pass->decisions, pass->ndecisions, pass->decision_capacity, decision);
+    PUSH(&pass->scratch, pass->splits, pass->nsplits, pass->split_capacity, split);
 }
 
-static LiveRange one_interval(Reside *pass, uint32_t first, uint32_t end) {
+static LiveRange one_interval(Pass *pass, uint32_t first, uint32_t end) {
     if (first >= end) return (LiveRange){NULL, 0};
     Interval *interval = NEW(&pass->scratch, Interval);
     *interval = (Interval){first, end - 1};
     return (LiveRange){interval, 1};
 }
 
-/* The points of a loop where the tensor is live, but those of its own accesses, where it must be
- * anyway. */
-static LiveRange loop_points(Reside *pass, uint32_t tensor, const Element *element) {
-    const Loop *loop = &pass->func->loops[element->loop];
+/* The points of a loop where the tensor is live, except at its own accesses, where it must be on
+ * chip anyway. */
+static LiveRange loop_points(Pass *pass, uint32_t tensor, const Segment *segment) {
+    const Loop *loop = &pass->func->loops[segment->loop];
     LiveRange range = pass->live->whole[tensor];
-    size_t most = (size_t)(element->end - element->first) + range.count;
+    size_t most = (size_t)(segment->end - segment->first) + range.count;
     Interval *items = RAW_ARRAY(&pass->scratch, Interval, most);
-    uint32_t count = 0, a = element->first;
+    uint32_t count = 0, a = segment->first;
     for (uint32_t i = 0; i < range.count && range.items[i].first < loop->end; i++) {
         uint32_t next = range.items[i].first > loop->first ? range.items[i].first : loop->first;
         uint32_t end = range.items[i].last < loop->end ? range.items[i].last + 1 : loop->end;
-        for (; a < element->end && pass->plan->accesses[a].inst < end; a++) {
+        for (; a < segment->end && pass->plan->accesses[a].inst < end; a++) {
             uint32_t point = pass->plan->accesses[a].inst;
             if (point > next) items[count++] = (Interval){next, point - 1};
             if (point >= next) next = point + 1;
@@ -189,80 +187,83 @@ static LiveRange loop_points(Reside *pass, uint32_t tensor, const Element *eleme
     return (LiveRange){items, count};
 }
 
-/* What the DMAs inside a loop cost if each run of accesses in one body fetches and stores for
+/* What the DMAs inside a loop cost if each run of accesses in one body loads and stores for
  * itself. */
-static int64_t cost_inside(Reside *pass, uint32_t tensor, const Element *element) {
+static int64_t cost_inside(Pass *pass, uint32_t tensor, const Segment *segment) {
     const PlanAccess *accesses = pass->plan->accesses;
     int64_t dma = dma_of(pass, tensor), sum = 0;
-    for (uint32_t a = element->first; a < element->end; a++) {
+    for (uint32_t a = segment->first; a < segment->end; a++) {
         uint32_t loop = accesses[a].loop;
         int64_t blocks = saturating_mul(blocks_named(pass, tensor, a), trips_of(pass, loop));
         int64_t one = saturating_mul(dma, blocks);
-        bool begins = a == element->first || accesses[a - 1].loop != loop;
-        bool ends = a + 1 == element->end || accesses[a + 1].loop != loop;
+        bool begins = a == segment->first || accesses[a - 1].loop != loop;
+        bool ends = a + 1 == segment->end || accesses[a + 1].loop != loop;
         if (begins && !is_kill(pass, tensor, a)) sum = saturating_add(sum, one);
         if (ends && accesses[a].writes) sum = saturating_add(sum, one);
     }
     return sum;
 }
 
-/* What dropping the load saves if nothing but what lies behind it reads what it brought. */
-static int64_t load_credit(const Reside *pass, uint32_t tensor, uint32_t source,
-                           const Element *before) {
+/* What dropping the original load saves, if only what follows `before` reads what it loaded. */
+static int64_t load_credit(const Pass *pass, uint32_t tensor, uint32_t source,
+                           const Segment *before) {
     if (source == UINT32_MAX || !before || before->loop != NO_LOOP || before->first != source)
         return 0;
     return saturating_mul(saturating_mul(dma_of(pass, tensor), blocks_named(pass, tensor, source)),
                           trips_of(pass, pass->plan->accesses[source].loop));
 }
 
-static void add_gap(Reside *pass, uint32_t tensor, const Element *before, const Element *after,
+static void add_gap(Pass *pass, uint32_t tensor, const Segment *before, const Segment *after,
                     uint32_t value) {
     if (is_kill(pass, tensor, after->first)) return; /* no value crosses it */
     bool across = before->level != after->level;
     bool at_entry = pass->plan->accesses[before->first].inst == ENTRY;
-    uint32_t first = at_entry ? 0 : element_end(pass, before) + 1;
-    LiveRange points = one_interval(pass, first, across ? 0 : element_begin(pass, after));
+    uint32_t first = at_entry ? 0 : segment_end(pass, before) + 1;
+    LiveRange points = one_interval(pass, first, across ? 0 : segment_begin(pass, after));
     uint32_t source = source_of(pass, tensor, after->first);
     int64_t load = saturating_mul(
         saturating_mul(dma_of(pass, tensor), blocks_named(pass, tensor, after->first)),
         trips_of(pass, after->level));
     load -= load_credit(pass, tensor, source, before);
-    bool cut = across || pass->plan->accesses[after->first].lasting;
-    add_item(pass, tensor, points, load, source == UINT32_MAX ? value : NO_VALUE, cut,
-             (ItemDecision){.tensor = tensor, .access = after->first});
+    bool cut = across || pass->plan->accesses[after->first].permanent;
+    push_gap(pass, (SplitPoint){.tensor = tensor, .access = after->first},
+             (Gap){.points = points,
+                   .load = load,
+                   .value = source == UINT32_MAX ? value : NO_VALUE,
+                   .cut = cut});
 }
 
-static void add_loop(Reside *pass, uint32_t tensor, const Element *before, const Element *element,
+static void add_loop(Pass *pass, uint32_t tensor, const Segment *before, const Segment *segment,
                      uint32_t value) {
-    uint32_t source = source_of(pass, tensor, element->first);
-    int64_t load = cost_inside(pass, tensor, element) - load_credit(pass, tensor, source, before);
-    PlanLoop *loop = plan_loop(pass->plan, tensor, element->loop);
-    add_item(pass, tensor, loop_points(pass, tensor, element), load,
-             source == UINT32_MAX ? value : NO_VALUE, false,
-             (ItemDecision){.tensor = tensor, .loop = loop});
+    uint32_t source = source_of(pass, tensor, segment->first);
+    int64_t load = cost_inside(pass, tensor, segment) - load_credit(pass, tensor, source, before);
+    push_gap(pass, (SplitPoint){.tensor = tensor, .of_loop = true, .loop = segment->loop},
+             (Gap){.points = loop_points(pass, tensor, segment),
+                   .load = load,
+                   .value = source == UINT32_MAX ? value : NO_VALUE});
 }
 
-static void add_tensor(Reside *pass, uint32_t tensor) {
+static void add_tensor(Pass *pass, uint32_t tensor) {
     const Plan *plan = pass->plan;
     uint32_t value = NO_VALUE;
-    Element before = {0};
+    Segment before = {0};
     bool has_before = false;
     for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1];) {
-        Element element = next_element(pass, tensor, a);
-        if (has_before) add_gap(pass, tensor, &before, &element, value);
-        if (element.loop != NO_LOOP)
-            add_loop(pass, tensor, has_before ? &before : NULL, &element, value);
-        if (element_writes(pass, &element))
+        Segment segment = next_segment(pass, tensor, a);
+        if (has_before) add_gap(pass, tensor, &before, &segment, value);
+        if (segment.loop != NO_LOOP)
+            add_loop(pass, tensor, has_before ? &before : NULL, &segment, value);
+        if (segment_writes(pass, &segment))
             value = add_store(pass, saturating_mul(saturating_mul(dma_of(pass, tensor),
                                                                   blocks_named(pass, tensor, a)),
-                                                   trips_of(pass, element.level)));
-        before = element;
+                                                   trips_of(pass, segment.level)));
+        before = segment;
         has_before = true;
-        a = element.end;
+        a = segment.end;
     }
 }
 
-/* ---- what must be there ---- */
+/* ---- what must be on chip ---- */
 
 static void add_taken(uint32_t *taken, uint32_t first, uint32_t last, uint8_t mask,
                       uint32_t height) {
@@ -278,8 +279,8 @@ static void take_range(uint32_t *taken, LiveRange range, uint8_t mask, uint32_t 
         add_taken(taken, range.items[i].first, range.items[i].last, mask, height);
 }
 
-/* A tensor that stays, in the band where least area stays already. */
-static void take_whole(Reside *pass, uint32_t tensor, uint32_t *taken, uint64_t *area) {
+/* A tensor that stays on chip: it takes the band with the least area taken. */
+static void take_whole(Pass *pass, uint32_t tensor, uint32_t *taken, uint64_t *area) {
     const Tensor *info = &pass->func->tensors[tensor];
     Bands bands = class_bands(shape_class(info->partitions, info->base));
     for (int64_t b = 0; b < info->blocks; b++) {
@@ -300,8 +301,8 @@ static void take_whole(Reside *pass, uint32_t tensor, uint32_t *taken, uint64_t 
     }
 }
 
-/* A candidate at its accesses: which band it will choose is open, so all bands bear a share. */
-static void take_accesses(Reside *pass, uint32_t tensor, uint32_t *taken) {
+/* A spill candidate at its accesses. Its band is open, so that each band bears a share. */
+static void take_accesses(Pass *pass, uint32_t tensor, uint32_t *taken) {
     const Tensor *info = &pass->func->tensors[tensor];
     Bands bands = class_bands(shape_class(info->partitions, info->base));
     uint8_t mask = 0;
@@ -315,7 +316,7 @@ static void take_accesses(Reside *pass, uint32_t tensor, uint32_t *taken) {
     }
 }
 
-static uint32_t *find_taken(Reside *pass) {
+static uint32_t *find_taken(Pass *pass) {
     const Func *func = pass->func;
     size_t count = ((size_t)func->ninsts + 1) * QUADRANTS;
     uint32_t *taken = NEW_ARRAY(&pass->scratch, uint32_t, count);
@@ -331,29 +332,32 @@ static uint32_t *find_taken(Reside *pass) {
         taken[i] += taken[i - QUADRANTS]; /* changes, wrapped where they fall, become sums */
     for (uint32_t p = 0; p < func->ninsts; p++)
         for (int q = 0; q < QUADRANTS; q++)
-            taken[(size_t)p * QUADRANTS + q] += pass->options.held[p];
+            taken[(size_t)p * QUADRANTS + q] += pass->options.headroom[p];
     return taken;
 }
 
 /* ---- one level of loops ---- */
 
-static bool carry_out(Reside *pass) {
+/* Cuts in the plan what the solution cuts; true if that opens a loop. */
+static bool carry_out(Pass *pass) {
     bool opened = false;
     for (size_t i = 0; i < pass->ngaps; i++) {
         if (!pass->gaps[i].cut) continue;
-        ItemDecision *decision = &pass->decisions[i];
-        if (decision->loop) {
-            opened |= !decision->loop->cut;
-            plan_cut_loop(pass->plan, decision->tensor, decision->loop, false);
+        SplitPoint split = pass->splits[i];
+        if (split.of_loop) {
+            PlanLoop *loop = plan_loop(pass->plan, split.tensor, split.loop);
+            opened |= !loop->cut;
+            plan_cut_loop(pass->plan, split.tensor, loop, false);
         } else {
-            plan_cut_gap(pass->plan, decision->tensor, decision->access, false);
+            plan_cut_gap(pass->plan, split.tensor, split.access, false);
         }
     }
     return opened;
 }
 
-/* Where a value ends, the same storage need not serve the next: a free cut, if it cuts no loop. */
-static void cut_at_kills(Reside *pass, uint32_t tensor) {
+/* Where a value ends, the next needs no part of its storage: that cut is free if it cuts no loop.
+ */
+static void cut_at_kills(Pass *pass, uint32_t tensor) {
     Plan *plan = pass->plan;
     for (uint32_t a = plan->first[tensor] + 1; a < plan->first[tensor + 1]; a++)
         if (is_kill(pass, tensor, a) && plan->accesses[a - 1].inst != ENTRY &&
@@ -361,31 +365,31 @@ static void cut_at_kills(Reside *pass, uint32_t tensor) {
             plan_cut_gap(plan, tensor, a, false);
 }
 
-/* A value that is made anew in each iteration and serves all accesses from one copy never leaves:
- * the loops that were opened for it say nothing. */
-static void forget_if_whole(Reside *pass, uint32_t tensor) {
+/* A value that each iteration defines again, and of which one copy serves all accesses, is never
+ * spilled: closes the loops that were opened for it. */
+static void reset_if_whole(Pass *pass, uint32_t tensor) {
     Plan *plan = pass->plan;
     uint32_t first = plan->first[tensor];
     if (!is_kill(pass, tensor, first) || plan->accesses[first].inst == ENTRY) return;
     for (uint32_t a = first; a < plan->first[tensor + 1]; a++)
         if (plan->accesses[a].cut) return;
     for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
-        plan->loops[l].cut = plan->loops[l].lasting = false;
+        plan->loops[l].cut = plan->loops[l].permanent = false;
     plan->spilled[tensor] = false;
 }
 
-static void close_all(Reside *pass) {
+static void close_all(Pass *pass) {
     for (uint32_t t = 0; t < pass->func->ntensors; t++) {
         if (!pass->plan->spilled[t]) continue;
         cut_at_kills(pass, t);
         plan_close(pass->plan, t);
-        forget_if_whole(pass, t);
+        reset_if_whole(pass, t);
     }
 }
 
-static int64_t decide_level(Reside *pass, bool *opened) {
+static int64_t decide_level(Pass *pass, bool *opened) {
     arena_reset(&pass->scratch);
-    pass->ngaps = pass->gap_capacity = pass->ndecisions = pass->decision_capacity = 0;
+    pass->ngaps = pass->gap_capacity = pass->nsplits = pass->split_capacity = 0;
     pass->nstores = pass->store_capacity = 0;
     for (uint32_t t = 0; t < pass->func->ntensors; t++)
         if (pass->options.candidate[t]) add_tensor(pass, t);
@@ -396,62 +400,55 @@ static int64_t decide_level(Reside *pass, bool *opened) {
                           .npoints = pass->func->ninsts,
                           .taken = find_taken(pass),
                           .size = pass->options.size};
-    int64_t cost = choose_gaps(&problem, pass->options.steps, &pass->scratch);
+    int64_t cost = solve_gaps(&problem, pass->options.steps, &pass->scratch);
     *opened = carry_out(pass);
     return cost;
 }
 
-/* Loops that were opened stay open; the gaps are decided anew at each level. */
-static void forget_gaps(Plan *plan) {
+/* Opened loops stay open; each level decides all gaps again. */
+static void reset_gaps(Plan *plan) {
     for (uint32_t a = 0; a < plan->first[plan->func->ntensors]; a++)
-        plan->accesses[a].cut = plan->accesses[a].lasting;
+        plan->accesses[a].cut = plan->accesses[a].permanent;
 }
 
-static void count_trips(Reside *pass, Arena *arena) {
-    pass->trips = RAW_ARRAY(arena, int64_t, pass->func->nloops);
-    for (uint32_t l = 0; l < pass->func->nloops; l++) {
-        const Loop *loop = &pass->func->loops[l];
-        pass->trips[l] =
-            saturating_mul(trips_of(pass, loop->parent), saturating_sub(loop->high, loop->low));
-    }
+static Pass begin_pass(const Facts *facts, ResidencyOptions options, Plan *plan) {
+    return (Pass){.plan = plan,
+                  .sources = &facts->sources,
+                  .func = plan->func,
+                  .live = options.live,
+                  .target = facts->target,
+                  .options = options,
+                  .remat = facts->remat};
 }
 
-static Reside reside_begin(const Facts *facts, ResideOptions options, Plan *plan) {
-    return (Reside){.plan = plan,
-                    .sources = &facts->sources,
-                    .func = plan->func,
-                    .live = options.live,
-                    .target = facts->target,
-                    .options = options,
-                    .remat = facts->remat};
-}
-
-int64_t reside(const Facts *facts, ResideOptions options, Plan *plan) {
-    Reside pass = reside_begin(facts, options, plan);
-    Arena own;
-    arena_init(&own);
-    count_trips(&pass, &own);
-    plan_reset(plan);
+/* For the assert. */
+static inline bool candidates_are_spillable(const Plan *plan, const bool *candidate) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
-        if (plan->spilled[t]) plan_close(plan, t);
+        if (candidate[t] && !plan->spillable[t]) return false;
+    return true;
+}
+
+int64_t residency(const Facts *facts, ResidencyOptions options, Plan *plan) {
+    assert(plan->func == facts->func && candidates_are_spillable(plan, options.candidate));
+    Pass pass = begin_pass(facts, options, plan);
+    plan_reset(plan);
+    plan_close_all(plan);
     int64_t cost = 0;
     bool opened = true;
     for (int level = 0; opened && level < MOST_LEVELS; level++) {
-        if (level > 0) forget_gaps(plan);
+        if (level > 0) reset_gaps(plan);
         cost = decide_level(&pass, &opened);
-        for (uint32_t t = 0; t < plan->func->ntensors; t++)
-            if (plan->spilled[t]) plan_close(plan, t);
+        plan_close_all(plan);
     }
     close_all(&pass);
     arena_free(&pass.scratch);
-    arena_free(&own);
     return cost;
 }
 
 /* ---- stretches ---- */
 
-static LiveRange points_in_loop(Reside *pass, uint32_t tensor, const Element *element) {
-    const Loop *loop = &pass->func->loops[element->loop];
+static LiveRange points_in_loop(Pass *pass, uint32_t tensor, const Segment *segment) {
+    const Loop *loop = &pass->func->loops[segment->loop];
     LiveRange range = pass->live->whole[tensor];
     Interval *items = RAW_ARRAY(&pass->scratch, Interval, range.count);
     uint32_t count = 0;
@@ -462,23 +459,23 @@ static LiveRange points_in_loop(Reside *pass, uint32_t tensor, const Element *el
         if (part.first <= part.last) items[count++] = part;
     }
     const PlanAccess *accesses = pass->plan->accesses;
-    if (count == 0) /* no value is there at any access, but each needs its place */
-        return one_interval(pass, accesses[element->first].inst,
-                            accesses[element->end - 1].inst + 1);
+    if (count == 0) /* no access finds a value, but each needs its place */
+        return one_interval(pass, accesses[segment->first].inst,
+                            accesses[segment->end - 1].inst + 1);
     return (LiveRange){items, count};
 }
 
-static Stretch make_stretch(Reside *pass, uint32_t tensor, const Element *before,
-                            const Element *element, uint32_t value) {
-    Stretch stretch = {.tensor = tensor, .first = element->first, .end = element->end};
-    uint32_t point = pass->plan->accesses[element->first].inst;
-    if (element->loop != NO_LOOP)
-        stretch.points = points_in_loop(pass, tensor, element);
+static Stretch make_stretch(Pass *pass, uint32_t tensor, const Segment *before,
+                            const Segment *segment, uint32_t value) {
+    Stretch stretch = {.tensor = tensor, .first = segment->first, .end = segment->end};
+    uint32_t point = pass->plan->accesses[segment->first].inst;
+    if (segment->loop != NO_LOOP)
+        stretch.points = points_in_loop(pass, tensor, segment);
     else
         stretch.points =
             one_interval(pass, point == ENTRY ? 0 : point, point == ENTRY ? 1 : point + 1);
     size_t gaps = pass->ngaps;
-    if (before) add_gap(pass, tensor, before, element, value);
+    if (before) add_gap(pass, tensor, before, segment, value);
     if (pass->ngaps == gaps || pass->gaps[gaps].cut) return stretch;
     stretch.linked = true;
     stretch.gap = pass->gaps[gaps].points;
@@ -487,29 +484,29 @@ static Stretch make_stretch(Reside *pass, uint32_t tensor, const Element *before
     return stretch;
 }
 
-static void list_tensor(Reside *pass, uint32_t tensor, Stretches *list, size_t *capacity) {
+static void list_tensor(Pass *pass, uint32_t tensor, Stretches *list, size_t *capacity) {
     uint32_t value = NO_VALUE;
-    Element before = {0};
+    Segment before = {0};
     bool has_before = false;
     for (uint32_t a = pass->plan->first[tensor]; a < pass->plan->first[tensor + 1];) {
-        Element element = next_element(pass, tensor, a);
-        Stretch stretch = make_stretch(pass, tensor, has_before ? &before : NULL, &element, value);
+        Segment segment = next_segment(pass, tensor, a);
+        Stretch stretch = make_stretch(pass, tensor, has_before ? &before : NULL, &segment, value);
         size_t count = list->count;
         PUSH(&pass->scratch, list->items, count, *capacity, stretch);
         list->count = (uint32_t)count;
-        if (element_writes(pass, &element))
+        if (segment_writes(pass, &segment))
             value = add_store(pass,
-                              saturating_mul(dma_of(pass, tensor), trips_of(pass, element.level)));
-        before = element;
+                              saturating_mul(dma_of(pass, tensor), trips_of(pass, segment.level)));
+        before = segment;
         has_before = true;
-        a = element.end;
+        a = segment.end;
     }
 }
 
-Stretches list_stretches(const Facts *facts, ResideOptions options, Plan *plan, Arena *arena) {
-    Reside pass = reside_begin(facts, options, plan);
+Stretches list_stretches(const Facts *facts, ResidencyOptions options, Plan *plan, Arena *arena) {
+    assert(plan_is_closed(plan));
+    Pass pass = begin_pass(facts, options, plan);
     pass.scratch = *arena;
-    count_trips(&pass, &pass.scratch);
     Stretches list = {0};
     size_t capacity = 0;
     for (uint32_t t = 0; t < plan->func->ntensors; t++)

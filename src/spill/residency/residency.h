@@ -1,33 +1,36 @@
-/* Residence: which gaps of the values that may leave are kept on chip, and which are cut. */
+/* Residency: which gaps of spill candidates stay on chip, and which are cut. */
 #ifndef SPILL_RESIDENCY_RESIDENCY_H
 #define SPILL_RESIDENCY_RESIDENCY_H
 
 #include "spill/facts.h"
 
 typedef struct {
-    const Live *live;      /* of the facts' function, as the cost model sees it */
-    const bool *candidate; /* [ntensors] its gaps may be cut; must be spillable */
-    const uint32_t *held;  /* [npoints] granules held back at each point */
-    uint32_t size;         /* granules of the byte axis that may be used */
-    uint64_t steps;        /* budget of the choice */
-} ResideOptions;
+    const Live *live;         /* of the facts' function, as the cost model sees it */
+    const bool *candidate;    /* [ntensors] its gaps may be cut; must be spillable */
+    const uint32_t *headroom; /* [npoints] granules to leave free at each point */
+    uint32_t size;            /* granules of the byte axis that may be used */
+    uint64_t steps;           /* budget of the search */
+} ResidencyOptions;
 
-/* Takes back this round's cuts and decides anew, beside
- * those that last: gaps compete for the room that everything else leaves, by the DMA cycles that
- * they save; a loop whose value goes as a whole is opened and its inner gaps compete in turn.
- * Leaves a closed plan. O(accesses log accesses) a level of loops, plus the choice. Returns the
- * cycles that it thinks the cuts cost. */
-int64_t reside(const Facts *facts, ResideOptions options, Plan *plan);
+/* Decides which gaps of the candidates to keep. Requires a plan of the facts' function whose
+ * permanent cuts are those to keep. Takes back all other cuts; then gaps compete, by the DMA cycles
+ * that they save, for the capacity that everything else leaves. Where a value does not stay in a
+ * loop as a whole, opens the loop, and its inner gaps compete at the next level. Leaves a closed
+ * plan; invalidates the code and the round made from it. O(accesses log accesses) a level of loops,
+ * plus the search of solve_gaps(). Returns the cycles that it expects the cuts to cost. Source:
+ * Belady, "A study of replacement algorithms for a virtual-storage computer" (1966), generalised to
+ * sizes, bands and costs; see solve.h. */
+int64_t residency(const Facts *facts, ResidencyOptions options, Plan *plan);
 
-/* One access, or all accesses in a loop that stays on chip as a whole. */
+/* One access of a tensor, or all its accesses in a loop where it stays on chip throughout. */
 typedef struct {
     uint32_t tensor;
     uint32_t first, end; /* accesses of the plan */
     LiveRange points;    /* where it must be on chip */
-    bool linked;         /* it carries on the value of the stretch before, which may be kept: */
+    bool linked;         /* the value of the stretch before reaches it across a gap: */
     LiveRange gap;       /* the points between the two */
     int64_t load;        /* cycles of the reload that cutting the gap needs; >= 0 */
-    uint32_t value;      /* which store cutting it needs too; NO_VALUE: none */
+    uint32_t value;      /* the store that cutting it needs too; NO_VALUE: none */
 } Stretch;
 
 typedef struct {
@@ -37,8 +40,9 @@ typedef struct {
     uint32_t nstores;
 } Stretches;
 
-/* Lists the stretches of the candidates of one block, as the plan has opened loops by now: what
- * reside() has let compete. O(accesses log accesses). */
-Stretches list_stretches(const Facts *facts, ResideOptions options, Plan *plan, Arena *arena);
+/* Lists the stretches of candidates of one block, in the loops as the plan has opened them: what
+ * competed in residency(). Requires a closed plan, and leaves it as it is. O(accesses log
+ * accesses). */
+Stretches list_stretches(const Facts *facts, ResidencyOptions options, Plan *plan, Arena *arena);
 
 #endif

@@ -1,11 +1,13 @@
 #include "spill/residency/solve.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
+#include "spill/prices.h"
 #include "spill/residency/choice.h"
 #include "spill/residency/improve.h"
-#include "spill/prices.h"
+#include "spill/residency/reduce.h"
 #include "support/checked.h"
 
 /* A positive number as a key of which larger ones sort first. */
@@ -24,8 +26,7 @@ static SortKey *sorted_items(const Choice *choice, const double *rank, Arena *sc
 }
 
 /* Gives each owner, the largest first, the band whose fullest point is least full if all of its
- * items are kept there. Leaves the rooms as they would be if all items were kept; returns true if
- * all fit. */
+ * items are kept there. Leaves all items kept; returns true if they fit. */
 static bool balance_bands(Choice *choice, Arena *scratch) {
     double *rank = NEW_ARRAY(scratch, double, choice->nowners);
     SortKey *keys = RAW_ARRAY(scratch, SortKey, choice->nowners);
@@ -41,11 +42,11 @@ static bool balance_bands(Choice *choice, Arena *scratch) {
             choice_keep(choice, i);
     }
     for (uint32_t lane = 0; lane < choice->lanes; lane++)
-        if (room_most(&choice->rooms[lane], 0, choice->npoints - 1) > 0) return false;
+        if (tree_most(&choice->trees[lane], 0, choice->npoints - 1) > 0) return false;
     return true;
 }
 
-static void note(const Choice *choice, Best *best) {
+static void keep_if_better(const Choice *choice, Best *best) {
     if (!is_better(choice, best)) return;
     memcpy(best->kept, choice->kept, choice->count);
     memcpy(best->band, choice->band, choice->nowners);
@@ -69,7 +70,7 @@ static void fill_by_worth(Choice *choice, const double *price, Best *best, Arena
         rank[i] = full_saving(choice, i) / (price[i] + 1e-9);
     choice_clear(choice);
     choice_fill(choice, sorted_items(choice, rank, scratch), choice->count, true);
-    note(choice, best);
+    keep_if_better(choice, best);
 }
 
 /* Keeps items from nothing, in the order of their share in the averaged relaxation. */
@@ -82,7 +83,7 @@ static void fill_by_share(Choice *choice, const Prices *prices, const double *pr
     }
     choice_clear(choice);
     choice_fill(choice, sorted_items(choice, rank, scratch), choice->count, false);
-    note(choice, best);
+    keep_if_better(choice, best);
 }
 
 static void area_prices(const Choice *choice, double *price) {
@@ -96,7 +97,7 @@ static void settle_prices(Prices *prices, Choice *choice, double *price) {
         price[i] = prices_of(prices, i, choice->band[choice->items[i].owner]);
 }
 
-/* With how many steps more there was no gain in trials, besides so many for each item. */
+/* More steps than these brought no gain when measured: so many, and so many more for each item. */
 enum { ROUNDS = 6, PASSES = 50, USEFUL_STEPS = 200000, USEFUL_STEPS_EACH = 40000 };
 
 /* True if no owner has a choice of bands, so that the prices prove a bound for the problem. */
@@ -123,9 +124,10 @@ static void search_choice(Choice *choice, Best *best, Arena *scratch) {
     }
     double least = ceil(prices.dual.bound - 1e-6 * fabs(prices.dual.bound));
     int64_t bound = has_no_choice(choice) && least < (double)best->cost ? (int64_t)least : 0;
-    improve_choice(choice, best, &prices, bound, choice->steps, scratch);
+    improve(choice, best, &prices, bound, scratch);
 }
 
+/* Writes the best choice into the problem; returns its cost, of gaps outside the search too. */
 static int64_t write_back(const GapProblem *problem, const Choice *choice, const Best *best,
                           Arena *scratch) {
     uint8_t *stored = NEW_ARRAY(scratch, uint8_t, (size_t)problem->nvalues + 1);
@@ -143,15 +145,32 @@ static int64_t write_back(const GapProblem *problem, const Choice *choice, const
     return cost;
 }
 
-int64_t choose_gaps(GapProblem *problem, uint64_t steps, Arena *scratch) {
+/* For the assert: gaps are in order of owner, and cover points of the problem, ascending. */
+static inline bool gaps_are_sound(const GapProblem *problem) {
+    for (uint32_t g = 0; g < problem->count; g++) {
+        const Gap *gap = &problem->gaps[g];
+        if (gap->load < 0 || (g > 0 && gap[-1].owner > gap->owner)) return false;
+        if (gap->value != NO_VALUE && gap->value >= problem->nvalues) return false;
+        for (uint32_t i = 0; i < gap->points.count; i++) {
+            const Interval *interval = &gap->points.items[i];
+            if (interval->last < interval->first || interval->last >= problem->npoints ||
+                (i > 0 && interval[-1].last >= interval->first))
+                return false;
+        }
+    }
+    return true;
+}
+
+int64_t solve_gaps(GapProblem *problem, uint64_t steps, Arena *scratch) {
+    assert(gaps_are_sound(problem));
     Choice choice = {.steps = steps};
-    choice_init(&choice, problem, scratch);
+    reduce(&choice, problem, scratch);
     Best best = {.kept = NEW_ARRAY(scratch, uint8_t, choice.count),
                  .band = NEW_ARRAY(scratch, uint8_t, choice.nowners),
                  .cost = INT64_MAX};
     if (choice.count > 0) {
         if (balance_bands(&choice, scratch))
-            note(&choice, &best);
+            keep_if_better(&choice, &best);
         else
             search_choice(&choice, &best, scratch);
     }

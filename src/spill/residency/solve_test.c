@@ -132,7 +132,7 @@ static void check_small(bool narrow) {
         for (uint32_t g = 0; g < problem.count; g++)
             forced[g] = problem.gaps[g].cut;
         int64_t least = least_cost(&problem);
-        int64_t cost = choose_gaps(&problem, STEPS, &arena);
+        int64_t cost = solve_gaps(&problem, STEPS, &arena);
         bool cut[MOST_GAPS];
         for (uint32_t g = 0; g < problem.count; g++) {
             cut[g] = problem.gaps[g].cut;
@@ -164,7 +164,7 @@ static void keeps_what_fits(void **state) {
     Chance chance = {3};
     for (int i = 0; i < 300; i++) {
         GapProblem problem = small_problem(&chance, true, &arena);
-        choose_gaps(&problem, 20000, &arena);
+        solve_gaps(&problem, 20000, &arena);
         Exhaustive search = {.problem = &problem, .least = INT64_MAX};
         for (uint32_t g = 0; g < problem.count; g++)
             search.cut[g] = problem.gaps[g].cut;
@@ -181,7 +181,7 @@ static void keeps_everything_where_it_fits(void **state) {
     for (int kind = 0; kind < GAPS_KINDS; kind++) {
         GapProblem problem = gaps_make((GapsKind)kind, 1, 200, &arena);
         problem.size = 1000000;
-        assert_int_equal(choose_gaps(&problem, 0, &arena), 0);
+        assert_int_equal(solve_gaps(&problem, 0, &arena), 0);
         for (uint32_t g = 0; g < problem.count; g++)
             assert_false(problem.gaps[g].cut);
     }
@@ -197,7 +197,7 @@ static void is_never_above_simple_methods(void **state) {
             GapProblem problem = gaps_make((GapsKind)kind, seed, 150, &arena);
             int64_t farthest = gaps_farthest(&problem, &arena),
                     whole = gaps_whole(&problem, &arena);
-            int64_t cost = choose_gaps(&problem, STEPS, &arena);
+            int64_t cost = solve_gaps(&problem, STEPS, &arena);
             const char *fault = gaps_fault(&problem, cost, &arena);
             if (fault) fail_msg("%s", fault);
             if (!gaps_are_full(&problem)) continue;
@@ -214,7 +214,7 @@ static void reloads_few_of_a_cyclic_stream(void **state) {
     Arena arena;
     arena_init(&arena);
     GapProblem problem = gaps_make(GAPS_CYCLIC, 1, 16 * 20, &arena);
-    choose_gaps(&problem, STEPS, &arena);
+    solve_gaps(&problem, STEPS, &arena);
     uint32_t cut = 0;
     for (uint32_t g = 0; g < problem.count; g++)
         cut += problem.gaps[g].cut;
@@ -236,7 +236,7 @@ static void shares_a_store(void **state) {
     int64_t store[] = {10, 10, 10};
     uint32_t taken[3 * 4] = {0};
     GapProblem problem = {gaps, 4, store, 3, 3, taken, 10};
-    assert_int_equal(choose_gaps(&problem, STEPS, &arena), 30);
+    assert_int_equal(solve_gaps(&problem, STEPS, &arena), 30);
     assert_true(gaps[0].cut && gaps[1].cut && !gaps[2].cut && !gaps[3].cut);
     arena_free(&arena);
 }
@@ -254,7 +254,7 @@ static void survives_large_costs(void **state) {
     int64_t store[] = {INT64_MAX};
     uint32_t taken[4] = {0};
     GapProblem problem = {gaps, 3, store, 1, 1, taken, 10};
-    assert_int_equal(choose_gaps(&problem, STEPS, &arena), INT64_MAX);
+    assert_int_equal(solve_gaps(&problem, STEPS, &arena), INT64_MAX);
     assert_true(gaps[0].cut && !gaps[1].cut && gaps[2].cut);
     arena_free(&arena);
 }
@@ -266,7 +266,7 @@ static void gives_the_same_again(void **state) {
     for (int kind = 0; kind < GAPS_KINDS; kind++) {
         GapProblem one = gaps_make((GapsKind)kind, 9, 300, &arena);
         GapProblem two = gaps_make((GapsKind)kind, 9, 300, &arena);
-        assert_int_equal(choose_gaps(&one, STEPS, &arena), choose_gaps(&two, STEPS, &arena));
+        assert_int_equal(solve_gaps(&one, STEPS, &arena), solve_gaps(&two, STEPS, &arena));
         for (uint32_t g = 0; g < one.count; g++)
             assert_int_equal(one.gaps[g].cut, two.gaps[g].cut);
     }
@@ -278,7 +278,7 @@ static void takes_no_gaps(void **state) {
     Arena arena;
     arena_init(&arena);
     GapProblem problem = {0};
-    assert_int_equal(choose_gaps(&problem, STEPS, &arena), 0);
+    assert_int_equal(solve_gaps(&problem, STEPS, &arena), 0);
     arena_free(&arena);
 }
 

@@ -1,14 +1,17 @@
-/* The first choice of a strategy: which gaps of all values are kept on chip. */
+/* How a strategy starts: gaps of all spillable values compete. */
 #ifndef SPILL_RESIDENCY_START_H
 #define SPILL_RESIDENCY_START_H
 
 #include "spill/residency/residency.h"
 #include "spill/state.h"
 
-/* The options of a choice as the state has them: candidates, headroom, the percent left free. */
-ResideOptions choice_options(const State *state);
+/* The options of residency() for a state: its candidates, its headroom, the percent that its method
+ * leaves free. */
+ResidencyOptions residency_options(const State *state);
 
-/* Lets the gaps of all values that may be spilled compete for room. Leaves a closed plan. */
-void start_with_choice(State *state);
+/* Makes every spillable tensor a candidate and decides its residency. Requires a state; fills
+ * `candidate` and leaves a closed plan; invalidates the code and the round. Costs one residency().
+ */
+void start_residency(State *state);
 
 #endif
