@@ -155,7 +155,7 @@ static inline bool ranges_are_sound(const Nodes *nodes) {
 
 Graph build(const Nodes *nodes, Arena *arena) {
     assert(ranges_are_sound(nodes));
-    Graph graph = {.of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
+    Graph graph = {.built = true, .of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
     Arena scratch;
     arena_init(&scratch);
     NodeIntervals all = stretches_in_order(nodes, &scratch);

@@ -14,7 +14,8 @@ typedef struct {
  * are listed: those that begin within it are a run of the nodes in order of their beginning, so
  * that each pair is stored once. Elsewhere runs are empty. */
 typedef struct {
-    Adjacent *of;       /* [nodes]; NULL where no graph was built */
+    bool built;         /* the rest is filled */
+    Adjacent *of;       /* [nodes] */
     uint32_t *listed;   /* nodes */
     uint32_t *by_start; /* [nodes] by first point, then by number */
     uint64_t edges;     /* pairs */

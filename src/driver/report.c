@@ -54,7 +54,7 @@ static void log_failed(State *state) {
 /* How the nodes begin in simplify, also where places came from elsewhere. */
 static NodeStack begin_of_simplify(State *state) {
     const Round *now = &state->now;
-    if (now->stack.items || !now->graph.of) return now->stack;
+    if (now->stack.items || !now->graph.built) return now->stack;
     Axis axis = axis_make(state->facts->size);
     return simplify(&now->nodes, &now->graph, &axis, state->method.metric, &state->round_memory);
 }
@@ -68,7 +68,7 @@ void report_round(State *state) {
     LOG(&state->log, func, "  find partners: %u accumulation group%s", now->groups,
         now->groups == 1 ? "" : "s");
     LOG(&state->log, func, "  build interference graph: %" PRIu64 " edges",
-        now->graph.of ? now->graph.edges : now->conflicts);
+        now->graph.built ? now->graph.edges : now->conflicts);
     LOG(&state->log, func, "  SB high-water mark = %" PRId64 " bytes",
         (int64_t)fullest_quadrant(&now->nodes, &now->pressure) * GRANULE);
     LOG(&state->log, func, "  simplify: lo = %u, hi = %u, inf = %u", stack.low, stack.high,

@@ -4,7 +4,7 @@
 #include "spill/chaitin.h"
 #include "spill/residency/start.h"
 #include "spill/conflicts.h"
-#include "spill/hold_back.h"
+#include "spill/headroom.h"
 #include "spill/joint/joint.h"
 #include "driver/report.h"
 #include "spill/unspill.h"

@@ -305,7 +305,7 @@ static inline bool are_partners_of(const Partners *partners, const Nodes *nodes)
 Merged coalesce(const Handing *handing, const Partners *partners, CoalesceOptions options,
                 Arena *arena) {
     assert(are_partners_of(partners, handing->nodes));
-    assert(!options.conservative || options.graph->of);
+    assert(!options.conservative || options.graph->built);
     Coalesce pass = {.handing = handing,
                      .func = handing->func,
                      .before = handing->nodes,

@@ -181,7 +181,7 @@ static inline bool is_complete(const Simplify *pass) {
 
 NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int metric,
                    Arena *arena) {
-    assert(graph->of && has_costs(nodes) && metric >= 0 && metric <= 2);
+    assert(graph->built && has_costs(nodes) && metric >= 0 && metric <= 2);
     Arena scratch;
     arena_init(&scratch);
     Simplify pass = {.nodes = nodes,

@@ -1,7 +1,9 @@
 #include "spill/chaitin.h"
 
+#include <assert.h>
 #include <math.h>
 
+#include "spill/headroom.h"
 #include "spill/residency/start.h"
 
 /* Cuts the gap before an access; true if that is new. */
@@ -17,7 +19,7 @@ static bool cut_loop(Plan *plan, uint32_t tensor, PlanLoop *loop) {
     return new;
 }
 
-/* All gaps of a working copy, and the loops around what it serves. */
+/* Cuts all gaps of a working copy, and the loops around the accesses that it serves. */
 static bool cut_copy(Plan *plan, const Rewritten *code, uint32_t copy) {
     uint32_t origin = code->origin[copy];
     uint32_t first = code->first_access[copy], end = code->end_access[copy];
@@ -58,6 +60,7 @@ static bool cut_neighbours(Plan *plan, const Rewritten *code, const Round *round
 }
 
 bool spill_failed(Plan *plan, const Rewritten *code, const Round *round) {
+    assert(round->func == code->func && (round->graph.built || round->placement.nfailed == 0));
     bool any = false;
     for (uint32_t i = 0; i < round->placement.nfailed; i++) {
         uint32_t n = round->placement.failed[i];
@@ -70,9 +73,9 @@ bool spill_failed(Plan *plan, const Rewritten *code, const Round *round) {
 }
 
 bool spill_by_chaitin(State *state) {
-    if (state->now.graph.of) return spill_failed(&state->plan, &state->code, &state->now);
+    if (state->now.graph.built) return spill_failed(&state->plan, &state->code, &state->now);
     PlanCuts before = plan_save(&state->plan, &state->round_memory);
-    headroom_overload(&state->headroom, &state->code, &state->now);
+    headroom_overload(state);
     start_residency(state);
     for (uint32_t t = 0; t < state->plan.func->ntensors && !state->facts->reload_elim; t++)
         if (state->plan.spilled[t]) plan_cut_all(&state->plan, t);

@@ -1,8 +1,14 @@
 #include "spill/headroom.h"
 
-Headroom headroom_make(uint32_t ninsts, uint32_t size, Arena *arena) {
-    return (Headroom){.size = size,
-                      .held = NEW_ARRAY(arena, uint32_t, ninsts),
+#include <assert.h>
+
+#include "spill/chaitin.h"
+#include "spill/residency/start.h"
+
+enum { PATIENT_ROUNDS = 6 };
+
+Headroom headroom_make(uint32_t ninsts, Arena *arena) {
+    return (Headroom){.granules = NEW_ARRAY(arena, uint32_t, ninsts),
                       .stamp = NEW_ARRAY(arena, uint32_t, ninsts)};
 }
 
@@ -13,23 +19,26 @@ static uint32_t input_point(const Rewritten *code, uint32_t point) {
     return code->origin_inst[point];
 }
 
-void headroom_overload(Headroom *headroom, const Rewritten *code, const Round *round) {
+void headroom_overload(State *state) {
+    Headroom *headroom = &state->headroom;
+    const Rewritten *code = &state->code;
+    const uint32_t *need = state->now.pressure.need, size = state->facts->size;
+    assert(state->now.func == code->func);
     headroom->overloads++;
     for (uint32_t p = 0; p < code->func->ninsts; p++) {
-        if (round->pressure.need[p] <= headroom->size) continue;
+        if (need[p] <= size) continue;
         uint32_t point = input_point(code, p);
         if (point == INSERTED || headroom->stamp[point] == headroom->overloads) continue;
         headroom->stamp[point] = headroom->overloads;
-        headroom->held[point] += round->pressure.need[p] - headroom->size;
+        headroom->granules[point] += need[p] - size;
     }
 }
 
-/* Granules held back after so many failures: fragmentation takes more than one thinks. */
-static uint32_t amount_after(const Headroom *headroom, uint32_t failures) {
+/* Granules of headroom after a number of failures: fragmentation takes more than one expects. */
+static uint32_t amount_after(uint32_t size, uint32_t failures) {
     static const uint32_t percent[] = {0, 3, 6, 10, 15, 21, 30, 40};
     enum { LAST = sizeof percent / sizeof *percent - 1 };
-    return (uint32_t)((uint64_t)headroom->size * percent[failures < LAST ? failures : LAST] / 100) +
-           1;
+    return (uint32_t)((uint64_t)size * percent[failures < LAST ? failures : LAST] / 100) + 1;
 }
 
 static uint32_t peak_along(const Node *node, const Pressure *pressure) {
@@ -40,24 +49,46 @@ static uint32_t peak_along(const Node *node, const Pressure *pressure) {
     return peak;
 }
 
-static void hold_along(Headroom *headroom, const Rewritten *code, const Node *node,
-                       uint32_t amount) {
+/* Raises the headroom along a node to `amount`. */
+static void raise_along(State *state, const Node *node, uint32_t amount) {
+    uint32_t *granules = state->headroom.granules;
     for (uint32_t i = 0; i < node->range.count; i++)
         for (uint32_t p = node->range.items[i].first; p <= node->range.items[i].last; p++) {
-            uint32_t point = code->origin_inst[p];
-            if (point != INSERTED && headroom->held[point] < amount)
-                headroom->held[point] = amount;
+            uint32_t point = state->code.origin_inst[p];
+            if (point != INSERTED && granules[point] < amount) granules[point] = amount;
         }
 }
 
-void headroom_failed(Headroom *headroom, const Rewritten *code, const Round *round) {
-    headroom->failures++;
+/* Leaves headroom along each node that the round left out, more with each failure. O(points of
+ * those nodes). */
+static void raise_along_failed(State *state) {
+    Headroom *headroom = &state->headroom;
+    const Round *round = &state->now;
+    uint32_t size = state->facts->size, amount = amount_after(size, ++headroom->failures);
     for (uint32_t i = 0; i < round->placement.nfailed; i++) {
         const Node *node = &round->nodes.items[round->placement.failed[i]];
         uint32_t peak = peak_along(node, &round->pressure);
-        /* Nothing was over capacity: what is held back counts from what was needed. */
-        uint32_t slack = !headroom->spilling && headroom->size > peak ? headroom->size - peak : 0;
-        hold_along(headroom, code, node, slack + amount_after(headroom, headroom->failures));
+        /* While no point is over capacity, headroom counts from what was needed. */
+        uint32_t slack = !headroom->spilling && size > peak ? size - peak : 0;
+        raise_along(state, node, slack + amount);
     }
     headroom->spilling = true;
+}
+
+/* True once residency() cuts something else than it did before. */
+static bool decide_otherwise(State *state) {
+    PlanCuts before = plan_save(&state->plan, &state->round_memory);
+    do {
+        raise_along_failed(state);
+        start_residency(state);
+        if (!plan_is_saved(&state->plan, &before)) return true;
+    } while (state->headroom.failures < PATIENT_ROUNDS);
+    return false;
+}
+
+bool spill_by_headroom(State *state) {
+    assert(!state->now.placed);
+    if (state->now.pressure.peak > state->facts->size) headroom_overload(state);
+    if (state->rounds < PATIENT_ROUNDS && decide_otherwise(state)) return true;
+    return spill_failed(&state->plan, &state->code, &state->now);
 }

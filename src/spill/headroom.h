@@ -1,27 +1,21 @@
-/* Headroom: granules that are held back, point by point, where placement has failed. */
+/* Spilling by headroom: capacity is left free where placement failed, and residency is decided
+ * again. */
 #ifndef SPILL_HEADROOM_H
 #define SPILL_HEADROOM_H
 
-#include "spill/round.h"
+#include "spill/state.h"
 
-/* What the rounds of one strategy have learnt; grows only. */
-typedef struct {
-    uint32_t size;      /* granules of the byte axis */
-    uint32_t *held;     /* [ninsts of the plan's function] granules held back */
-    uint32_t *stamp;    /* [ninsts] 1 + the last overloaded round in which the point was raised */
-    uint32_t overloads; /* rounds looked at for overload */
-    uint32_t failures;  /* how often placement has failed without one */
-    bool spilling;      /* something has been cut: from now on copies are what fails */
-} Headroom;
+/* Requires a round that failed. Leaves more and more headroom along the nodes without a place until
+ * residency() decides otherwise. Where that is in vain, and after some rounds, cuts what failed as
+ * Chaitin does, permanently, so that the rounds end. Leaves a closed plan; invalidates the code and
+ * the round. False where nothing is left to cut. The cost of a few residencies. */
+bool spill_by_headroom(State *state);
 
-Headroom headroom_make(uint32_t ninsts, uint32_t size, Arena *arena);
+/* No headroom yet, for a function of so many instructions. */
+Headroom headroom_make(uint32_t ninsts, Arena *arena);
 
-/* Where a round of spill code needs more than there is, the choice has thought too little of what
- * copies need: holds back how much it missed. O(points). */
-void headroom_overload(Headroom *headroom, const Rewritten *code, const Round *round);
-
-/* Holds room back along each node that a round left out, more with each failure. O(points of those
- * nodes). */
-void headroom_failed(Headroom *headroom, const Rewritten *code, const Round *round);
+/* Where the round's code needs more than there is, residency() has estimated the copies too low:
+ * adds what was missing to the headroom. Requires an analysed round. O(points). */
+void headroom_overload(State *state);
 
 #endif

@@ -7,6 +7,7 @@
 
 #include "ir/dma.h"
 #include "place/evict.h"
+#include "spill/headroom.h"
 #include "spill/legalize.h"
 #include "support/clock.h"
 
@@ -22,7 +23,7 @@ State *state_make(const Facts *facts, Method method) {
     state->plan = plan_copy(&facts->plan, &state->memory);
     state->candidate = NEW_ARRAY(&state->memory, bool, facts->func->ntensors);
     state->frozen = NEW_ARRAY(&state->memory, bool, ninsts);
-    state->headroom = headroom_make(ninsts, facts->size, &state->memory);
+    state->headroom = headroom_make(ninsts, &state->memory);
     return state;
 }
 

@@ -3,7 +3,6 @@
 #define SPILL_STATE_H
 
 #include "spill/facts.h"
-#include "spill/headroom.h"
 #include "spill/transfer.h"
 #include "support/writer.h"
 
@@ -25,6 +24,15 @@ typedef struct {
     uint64_t scale; /* of the steps of every search: 1, or 10, 100 ... with more effort */
 } Method;
 
+/* What rounds have taught about capacity to leave free; only grows. See headroom.h. */
+typedef struct {
+    uint32_t *granules; /* [ninsts of the plan's function] to leave free at each point */
+    uint32_t *stamp;    /* [ninsts] 1 + the last overloaded round in which the point was raised */
+    uint32_t overloads; /* rounds that were over capacity somewhere */
+    uint32_t failures;  /* how often placement has failed */
+    bool spilling;      /* something has been cut: from then on copies are what fails */
+} Headroom;
+
 typedef struct {
     double analyse, colour, spill;
 } PhaseSeconds;
@@ -36,7 +44,7 @@ typedef struct {
     Arena memory; /* of all that outlives a round; owned */
     /* Decided so far. */
     Plan plan;       /* split points */
-    bool *candidate; /* [ntensors] its gaps compete for room */
+    bool *candidate; /* [ntensors] its gaps compete for capacity */
     Headroom headroom;
     bool hinted; /* nodes go where `hints` says */
     Transfer hints;

@@ -317,7 +317,7 @@ static bool try_joined(State *state, const Transfer *places, int64_t before) {
 }
 
 void unspill(State *state) {
-    if (!state->facts->reload_elim || state->minimal || !state->now.graph.of ||
+    if (!state->facts->reload_elim || state->minimal || !state->now.graph.built ||
         !plan_spills(&state->plan))
         return;
     Rewritten code = state->code;

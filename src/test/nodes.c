@@ -73,7 +73,7 @@ static Node random_node(uint32_t id, uint32_t size, Chance *chance, Arena *arena
 }
 
 Graph plain_graph(const Nodes *nodes, Arena *arena) {
-    Graph graph = {.of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
+    Graph graph = {.built = true, .of = NEW_ARRAY(arena, Adjacent, (size_t)nodes->count + 1)};
     graph.listed = NEW_ARRAY(arena, uint32_t, (size_t)nodes->count * nodes->count);
     uint64_t count = 0;
     for (uint32_t n = 0; n < nodes->count; n++) {

@@ -6,7 +6,7 @@ ResidencyOptions residency_options(const State *state) {
     uint64_t size = state->facts->size;
     return (ResidencyOptions){.live = &state->live,
                               .candidate = state->candidate,
-                              .headroom = state->headroom.held,
+                              .headroom = state->headroom.granules,
                               .size = (uint32_t)(size - size * state->method.percent / 100),
                               .steps = (state->rounds == 0 ? FIRST : LATER) * state->method.scale};
 }
