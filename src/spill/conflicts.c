@@ -1,5 +1,6 @@
 #include "spill/conflicts.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -7,32 +8,30 @@
 
 typedef struct {
     Plan *plan;
-    const Rewritten *current;
+    const Rewritten *code;
     const Target *target;
-    uint32_t size;
+    uint32_t size; /* granules of the byte axis */
     Round *round;
-    uint32_t
-        *point_of; /* [instructions of the input] where each stands now, UINT32_MAX if dropped */
-    double *trips; /* [nloops] */
+    uint32_t *point_of; /* [instructions of the input] its point now, UINT32_MAX if dropped */
     Arena *memory;
-    Arena scratch;
+    Arena scratch; /* of one node */
     uint32_t cuts;
-} Part;
+} Splitter;
 
-/* Accesses of the plan that a node serves; empty where it cannot be cut. */
+/* Accesses of the plan that a node serves; empty where it cannot be split. */
 typedef struct {
     uint32_t tensor; /* of the plan */
     uint32_t first, end;
 } Served;
 
-static Served served_by(const Part *pass, const Node *node) {
-    const Rewritten *current = pass->current;
-    uint32_t origin = current->origin[node->tensor];
+static Served served_by(const Splitter *pass, const Node *node) {
+    const Rewritten *code = pass->code;
+    uint32_t origin = code->origin[node->tensor];
     Served served = {.tensor = origin};
     if (node->fixed || node->blocks > 1 || !pass->plan->spillable[origin]) return served;
-    bool copy = current->role[node->tensor] == ROLE_COPY;
-    served.first = copy ? current->first_access[node->tensor] : pass->plan->first[origin];
-    served.end = copy ? current->end_access[node->tensor] : pass->plan->first[origin + 1];
+    bool copy = code->role[node->tensor] == ROLE_COPY;
+    served.first = copy ? code->first_access[node->tensor] : pass->plan->first[origin];
+    served.end = copy ? code->end_access[node->tensor] : pass->plan->first[origin + 1];
     for (uint32_t a = served.first; a < served.end; a++)
         if (pass->plan->accesses[a].inst == ENTRY ||
             pass->plan->accesses[a].loop != pass->plan->accesses[served.first].loop)
@@ -41,7 +40,7 @@ static Served served_by(const Part *pass, const Node *node) {
 }
 
 /* Points between two accesses of the input, as they are numbered now; false where none. */
-static bool gap_points(const Part *pass, uint32_t access, Interval *gap) {
+static bool gap_points(const Splitter *pass, uint32_t access, Interval *gap) {
     const PlanAccess *accesses = pass->plan->accesses;
     uint32_t before = pass->point_of[accesses[access - 1].inst];
     uint32_t after = pass->point_of[accesses[access].inst];
@@ -50,33 +49,37 @@ static bool gap_points(const Part *pass, uint32_t access, Interval *gap) {
     return true;
 }
 
-static double gap_cost(const Part *pass, uint32_t tensor, uint32_t access) {
+static double gap_cost(const Splitter *pass, uint32_t tensor, uint32_t access) {
     const Tensor *info = &pass->plan->func->tensors[tensor];
     uint32_t loop = pass->plan->accesses[access].loop;
     double one = (double)latency_dram(pass->target, info->partitions, info->bytes) *
-                 (loop == NO_LOOP ? 1 : pass->trips[loop]);
+                 (double)loop_trips(pass->plan->func, loop);
     return pass->plan->accesses[access].reads ? one : one / 2;
 }
 
-/* A placed neighbour, and what meeting it would cost: gaps of the node itself, or of the neighbour.
- */
+/* A placed block of a neighbour, and what it costs to overlap it. */
 typedef struct {
     Rect rect;
     uint32_t node;
-    uint32_t first_gap, ngaps; /* of the node's own gaps that it meets: positions in a list */
-    bool at_access;            /* it meets the node at an access */
-    double eviction;           /* what its own gap there costs; INFINITY where it cannot be cut */
-} Neighbour;
+    uint32_t first_gap, ngaps; /* positions in a list: the gaps of the node in which it lives */
+    bool at_access;            /* it lives at an access of the node: a gap of its own must be cut */
+    double eviction;           /* the cost of that gap; INFINITY where it cannot be cut */
+} Conflict;
 
+/* A failed node and all that is in its way. */
 typedef struct {
-    Neighbour *items;
+    uint32_t n;
+    const Node *node;
+    Served served;
+    Conflict *conflicts;
     uint32_t count;
-    uint32_t *gaps; /* accesses behind gaps */
+    uint32_t *gaps; /* accesses behind gaps of the node */
     size_t ngaps, gap_capacity;
-} Surroundings;
+    uint8_t *chosen; /* [accesses served] the gap before it must be cut at the place looked at */
+} Failed;
 
 /* The gap of a neighbour that spans all of an interval, as the access behind it; 0 if none does. */
-static uint32_t spanning_gap(const Part *pass, Served served, Interval interval) {
+static uint32_t spanning_gap(const Splitter *pass, Served served, Interval interval) {
     uint32_t low = served.first + 1, high = served.end;
     while (low < high) {
         uint32_t middle = low + (high - low) / 2;
@@ -96,95 +99,113 @@ static Interval hull_of(LiveRange range) {
     return (Interval){range.items[0].first, range.items[range.count - 1].last};
 }
 
-static void look_at(Part *pass, const Node *node, Served served, uint32_t m, Surroundings *around) {
+/* Lists the gaps of the failed node that overlap a range; returns how many. */
+static uint32_t list_gaps(Splitter *pass, Failed *failed, LiveRange range) {
+    uint32_t count = 0;
+    for (uint32_t a = failed->served.first + 1; a < failed->served.end; a++) {
+        Interval gap;
+        if (!gap_points(pass, a, &gap) || !live_overlap((LiveRange){&gap, 1}, range)) continue;
+        PUSH(&pass->scratch, failed->gaps, failed->ngaps, failed->gap_capacity, a);
+        count++;
+    }
+    return count;
+}
+
+static bool covers_access(const Splitter *pass, Served served, LiveRange range) {
+    for (uint32_t a = served.first; a < served.end; a++) {
+        uint32_t point = pass->point_of[pass->plan->accesses[a].inst];
+        Interval access = {point, point};
+        if (point != UINT32_MAX && live_overlap((LiveRange){&access, 1}, range)) return true;
+    }
+    return false;
+}
+
+/* What cutting the neighbour's gap costs across all of the failed node. */
+static double eviction_cost(const Splitter *pass, const Failed *failed, const Node *other) {
+    Served theirs = served_by(pass, other);
+    uint32_t gap = spanning_gap(pass, theirs, hull_of(failed->node->range));
+    return gap ? gap_cost(pass, theirs.tensor, gap) : INFINITY;
+}
+
+static void add_conflicts(Splitter *pass, Failed *failed, uint32_t m) {
     const Node *other = &pass->round->nodes.items[m];
+    bool has_gaps = failed->served.end > failed->served.first + 1;
     for (uint32_t b = 0; b < other->blocks; b++) {
         LiveRange range = node_block_range(other, b);
-        Neighbour item = {.rect = pass->round->placement.rects[m][b],
-                          .node = m,
-                          .first_gap = (uint32_t)around->ngaps,
-                          .at_access = true,
-                          .eviction = INFINITY};
-        if (served.end > served.first + 1) {
-            item.at_access = false;
-            uint32_t inside = 0;
-            for (uint32_t a = served.first + 1; a < served.end; a++) {
-                Interval gap;
-                if (!gap_points(pass, a, &gap)) continue;
-                LiveRange one = {&gap, 1};
-                if (!live_overlap(one, range)) continue;
-                PUSH(&pass->scratch, around->gaps, around->ngaps, around->gap_capacity, a);
-                inside++;
-            }
-            item.ngaps = inside;
-            for (uint32_t a = served.first; a < served.end; a++) {
-                uint32_t point = pass->point_of[pass->plan->accesses[a].inst];
-                Interval access = {point, point};
-                LiveRange one = {&access, 1};
-                if (point != UINT32_MAX && live_overlap(one, range)) item.at_access = true;
-            }
-        }
-        if (item.at_access) {
-            Served theirs = served_by(pass, other);
-            uint32_t gap = spanning_gap(pass, theirs, hull_of(node->range));
-            if (gap) item.eviction = gap_cost(pass, theirs.tensor, gap);
-        }
-        around->items[around->count++] = item;
+        Conflict conflict = {.rect = pass->round->placement.rects[m][b],
+                             .node = m,
+                             .first_gap = (uint32_t)failed->ngaps,
+                             .eviction = INFINITY};
+        if (has_gaps) conflict.ngaps = list_gaps(pass, failed, range);
+        conflict.at_access = !has_gaps || covers_access(pass, failed->served, range);
+        if (conflict.at_access) conflict.eviction = eviction_cost(pass, failed, other);
+        failed->conflicts[failed->count++] = conflict;
     }
 }
 
-static Surroundings survey(Part *pass, uint32_t n, Served served) {
+static Failed find_conflicts(Splitter *pass, uint32_t n) {
     const Graph *graph = &pass->round->graph;
-    Surroundings around = {0};
+    const Node *nodes = pass->round->nodes.items;
+    Failed failed = {.n = n, .node = &nodes[n], .served = served_by(pass, &nodes[n])};
     size_t most = 0;
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
-        most += pass->round->nodes.items[m].blocks;
-    around.items = RAW_ARRAY(&pass->scratch, Neighbour, most);
+        most += nodes[m].blocks;
+    failed.conflicts = RAW_ARRAY(&pass->scratch, Conflict, most);
     for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
-        if (pass->round->placement.rects[m])
-            look_at(pass, &pass->round->nodes.items[n], served, m, &around);
-    return around;
+        if (pass->round->placement.rects[m]) add_conflicts(pass, &failed, m);
+    size_t accesses = failed.served.end - failed.served.first;
+    failed.chosen = NEW_ARRAY(&pass->scratch, uint8_t, accesses + 1);
+    return failed;
 }
 
-/* What standing at a rectangle costs; marks in `chosen` the own gaps that it needs cut. */
-static double price_at(const Part *pass, Served served, const Surroundings *around, Rect rect,
-                       uint8_t *chosen) {
+/* What it costs to place the node at a rectangle; marks in `chosen` its own gaps that this cuts. */
+static double price_at(const Splitter *pass, Failed *failed, Rect rect) {
+    Served served = failed->served;
     double price = 0;
-    memset(chosen, 0, served.end - served.first);
-    for (uint32_t i = 0; i < around->count; i++) {
-        const Neighbour *item = &around->items[i];
-        if (!rects_meet(item->rect, rect)) continue;
-        if (item->at_access) {
-            price += item->eviction;
+    memset(failed->chosen, 0, served.end - served.first);
+    for (uint32_t i = 0; i < failed->count; i++) {
+        const Conflict *conflict = &failed->conflicts[i];
+        if (!rects_meet(conflict->rect, rect)) continue;
+        if (conflict->at_access) {
+            price += conflict->eviction;
             continue;
         }
-        for (uint32_t g = 0; g < item->ngaps; g++) {
-            uint32_t access = around->gaps[item->first_gap + g];
-            if (!chosen[access - served.first]++) price += gap_cost(pass, served.tensor, access);
+        for (uint32_t g = 0; g < conflict->ngaps; g++) {
+            uint32_t access = failed->gaps[conflict->first_gap + g];
+            if (!failed->chosen[access - served.first]++)
+                price += gap_cost(pass, served.tensor, access);
         }
     }
     return price;
 }
 
-static bool find_cheapest(const Part *pass, const Node *node, Served served,
-                          const Surroundings *around, uint8_t *chosen, Rect *best) {
+/* The i-th candidate for the node's lower end: above each conflict, below each, and the bottom.
+ * False where there is no room. */
+static bool candidate_low(const Failed *failed, uint32_t i, uint32_t *low) {
+    const Node *node = failed->node;
+    *low = 0;
+    if (i < failed->count) {
+        *low = (failed->conflicts[i].rect.high + node->align - 1) / node->align * node->align;
+    } else if (i < 2 * failed->count) {
+        uint32_t high = failed->conflicts[i - failed->count].rect.low;
+        if (high < node->height) return false;
+        *low = (high - node->height) / node->align * node->align;
+    }
+    return true;
+}
+
+static bool find_cheapest(const Splitter *pass, Failed *failed, Rect *best) {
+    const Node *node = failed->node;
     Bands bands = class_bands(node->class);
     double least = INFINITY;
     if (node->height > pass->size) return false;
     for (int b = 0; b < bands.count; b++)
-        for (uint32_t i = 0; i <= 2 * around->count; i++) {
-            uint32_t low = 0;
-            if (i < around->count) {
-                low = (around->items[i].rect.high + node->align - 1) / node->align * node->align;
-            } else if (i < 2 * around->count) {
-                uint32_t high = around->items[i - around->count].rect.low;
-                if (high < node->height) continue;
-                low = (high - node->height) / node->align * node->align;
-            }
+        for (uint32_t low, i = 0; i <= 2 * failed->count; i++) {
+            if (!candidate_low(failed, i, &low)) continue;
             Rect rect = {low, low + node->height, bands.masks[b]};
             if (rect.high > pass->size) continue;
-            double price = price_at(pass, served, around, rect, chosen);
+            double price = price_at(pass, failed, rect);
             if (price >= least) continue;
             least = price;
             *best = rect;
@@ -192,73 +213,65 @@ static bool find_cheapest(const Part *pass, const Node *node, Served served,
     return !isinf(least);
 }
 
-static void cut(Part *pass, uint32_t tensor, uint32_t access) {
+static void cut(Splitter *pass, uint32_t tensor, uint32_t access) {
     if (pass->plan->accesses[access].permanent) return;
     plan_cut_gap(pass->plan, tensor, access, true);
     pass->cuts++;
 }
 
-/* Takes the place: own gaps are cut where they meet others, others where they meet an access. */
-static void take(Part *pass, uint32_t n, Served served, const Surroundings *around, Rect rect,
-                 uint8_t *chosen) {
-    const Node *node = &pass->round->nodes.items[n];
-    price_at(pass, served, around, rect, chosen);
+/* Places the node: cuts its own gaps that overlap others, and gaps of others at its accesses. */
+static void split_at(Splitter *pass, Failed *failed, Rect rect) {
+    price_at(pass, failed, rect);
+    Served served = failed->served;
     for (uint32_t a = served.first + 1; a < served.end; a++)
-        if (chosen[a - served.first]) cut(pass, served.tensor, a);
-    for (uint32_t i = 0; i < around->count; i++) {
-        const Neighbour *item = &around->items[i];
-        if (!item->at_access || !rects_meet(item->rect, rect)) continue;
-        Served theirs = served_by(pass, &pass->round->nodes.items[item->node]);
-        cut(pass, theirs.tensor, spanning_gap(pass, theirs, hull_of(node->range)));
+        if (failed->chosen[a - served.first]) cut(pass, served.tensor, a);
+    for (uint32_t i = 0; i < failed->count; i++) {
+        const Conflict *conflict = &failed->conflicts[i];
+        if (!conflict->at_access || !rects_meet(conflict->rect, rect)) continue;
+        Served theirs = served_by(pass, &pass->round->nodes.items[conflict->node]);
+        cut(pass, theirs.tensor, spanning_gap(pass, theirs, hull_of(failed->node->range)));
     }
-    pass->round->placement.rects[n] = NEW(pass->memory, Rect);
-    pass->round->placement.rects[n][0] = rect;
+    Rect **rects = &pass->round->placement.rects[failed->n];
+    *rects = NEW(pass->memory, Rect);
+    **rects = rect;
 }
 
-static void part_node(Part *pass, uint32_t n) {
-    const Node *node = &pass->round->nodes.items[n];
-    if (node->blocks > 1) return;
-    Served served = served_by(pass, node);
-    Surroundings around = survey(pass, n, served);
-    uint8_t *chosen = NEW_ARRAY(&pass->scratch, uint8_t, (size_t)(served.end - served.first) + 1);
+static void split_node(Splitter *pass, uint32_t n) {
+    if (pass->round->nodes.items[n].blocks > 1) return;
+    Failed failed = find_conflicts(pass, n);
     Rect rect = {0};
-    if (find_cheapest(pass, node, served, &around, chosen, &rect))
-        take(pass, n, served, &around, rect, chosen);
+    if (find_cheapest(pass, &failed, &rect)) split_at(pass, &failed, rect);
     arena_reset(&pass->scratch);
 }
 
-static double *count_trips(const Func *func, Arena *memory) {
-    double *trips = RAW_ARRAY(memory, double, func->nloops);
-    for (uint32_t l = 0; l < func->nloops; l++) {
-        const Loop *loop = &func->loops[l];
-        trips[l] = ((double)loop->high - (double)loop->low) *
-                   (loop->parent == NO_LOOP ? 1 : trips[loop->parent]);
-    }
-    return trips;
+/* Where each instruction of the input is now. */
+static uint32_t *points_now(const State *state, Arena *arena) {
+    uint32_t ninsts = state->plan.func->ninsts;
+    uint32_t *point_of = RAW_ARRAY(arena, uint32_t, ninsts);
+    memset(point_of, 0xFF, ninsts * sizeof *point_of);
+    for (uint32_t p = 0; p < state->code.func->ninsts; p++)
+        if (state->code.origin_inst[p] != INSERTED) point_of[state->code.origin_inst[p]] = p;
+    return point_of;
 }
 
 /* Returns how many gaps were cut. */
 static uint32_t split_failed(State *state) {
-    Part pass = {.plan = &state->plan,
-                 .current = &state->code,
-                 .target = state->facts->target,
-                 .size = state->facts->size,
-                 .round = &state->now,
-                 .memory = &state->memory};
-    uint32_t ninsts = state->plan.func->ninsts;
-    pass.trips = count_trips(state->plan.func, pass.memory);
-    pass.point_of = RAW_ARRAY(pass.memory, uint32_t, ninsts);
-    memset(pass.point_of, 0xFF, ninsts * sizeof *pass.point_of);
-    for (uint32_t p = 0; p < state->code.func->ninsts; p++)
-        if (state->code.origin_inst[p] != INSERTED) pass.point_of[state->code.origin_inst[p]] = p;
+    Splitter pass = {.plan = &state->plan,
+                     .code = &state->code,
+                     .target = state->facts->target,
+                     .size = state->facts->size,
+                     .round = &state->now,
+                     .point_of = points_now(state, &state->memory),
+                     .memory = &state->memory};
     for (uint32_t i = 0; i < state->now.placement.nfailed; i++)
-        part_node(&pass, state->now.placement.failed[i]);
+        split_node(&pass, state->now.placement.failed[i]);
     plan_close_all(&state->plan);
     arena_free(&pass.scratch);
     return pass.cuts;
 }
 
 bool spill_by_conflicts(State *state) {
+    assert(!state->now.placed && state->now.func == state->code.func);
     uint32_t cuts = split_failed(state);
     state->hints = transfer_note(&state->code, &state->now, NULL, &state->memory);
     state->hinted = true;
