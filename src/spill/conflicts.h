@@ -11,8 +11,8 @@
  * one block whose accesses lie in one loop body; where none can be split, spills as Chaitin does.
  * Requires a round that failed. Leaves a closed plan, and all places as hints; invalidates the code
  * and the round. False where nothing is left to cut. O(failed nodes times neighbours squared times
- * gaps). Source: the splitting of live ranges where they interfere (Cooper and Simpson, "Live range
- * splitting in a graph coloring register allocator", 1998), for rectangles. */
+ * gaps). Related: the splitting of live ranges where they interfere (Cooper and Simpson, "Live
+ * range splitting in a graph coloring register allocator", 1998), for rectangles. */
 bool spill_by_conflicts(State *state);
 
 #endif

@@ -14,55 +14,60 @@ typedef struct {
     uint32_t *owner; /* [ntaken] the tensor of each */
     size_t ntaken, taken_capacity, owner_capacity;
     Arena *arena, *scratch;
-} Resort;
+} Pass;
 
-static bool must_stay(const Resort *resort, uint32_t tensor) {
-    const Tensor *info = &resort->func->tensors[tensor];
+/* Tensors that are placed together. */
+typedef struct {
+    const uint32_t *tensors;
+    uint32_t count;
+} Group;
+
+static bool must_stay(const Pass *pass, uint32_t tensor) {
+    const Tensor *info = &pass->func->tensors[tensor];
     return info->space == SPACE_SB && (info->fixed || info->pin || info->output) &&
-           resort->live.whole[tensor].count > 0;
+           pass->live.whole[tensor].count > 0;
 }
 
-static void record_places(Resort *resort, uint32_t tensor, const Rect *rects) {
-    Tensor *info = &resort->func->tensors[tensor];
-    Place *places = RAW_ARRAY(resort->arena, Place, (size_t)info->blocks);
+static void record_places(Pass *pass, uint32_t tensor, const Rect *rects) {
+    Tensor *info = &pass->func->tensors[tensor];
+    Place *places = RAW_ARRAY(pass->arena, Place, (size_t)info->blocks);
     for (int64_t b = 0; b < info->blocks; b++)
         places[b] = place_at(rects[b].low, rects[b].mask);
     info->at = places;
 }
 
-static void note_taken(Resort *resort, uint32_t tensor) {
-    const Tensor *info = &resort->func->tensors[tensor];
+static void note_taken(Pass *pass, uint32_t tensor) {
+    const Tensor *info = &pass->func->tensors[tensor];
     for (int64_t b = 0; b < info->blocks; b++) {
         Rect rect = tensor_rect(info, info->at[b]);
-        PUSH(resort->scratch, resort->taken, resort->ntaken, resort->taken_capacity, rect);
-        size_t count = resort->ntaken - 1;
-        PUSH(resort->scratch, resort->owner, count, resort->owner_capacity, tensor);
+        PUSH(pass->scratch, pass->taken, pass->ntaken, pass->taken_capacity, rect);
+        size_t count = pass->ntaken - 1;
+        PUSH(pass->scratch, pass->owner, count, pass->owner_capacity, tensor);
     }
 }
 
 /* What stays and is live where `range` is, sorted by first granule, with room for `more`. */
-static Rect *conflicts(Resort *resort, LiveRange range, size_t more, uint32_t *count,
-                       Arena *scratch) {
-    Rect *rects = RAW_ARRAY(scratch, Rect, resort->ntaken + more);
-    SortKey *order = RAW_ARRAY(scratch, SortKey, resort->ntaken);
+static Rect *conflicts(Pass *pass, LiveRange range, size_t more, uint32_t *count, Arena *scratch) {
+    Rect *rects = RAW_ARRAY(scratch, Rect, pass->ntaken + more);
+    SortKey *order = RAW_ARRAY(scratch, SortKey, pass->ntaken);
     *count = 0;
-    for (uint32_t i = 0; i < resort->ntaken; i++)
-        if (live_overlap(range, resort->live.whole[resort->owner[i]]))
-            order[(*count)++] = (SortKey){resort->taken[i].low, i};
+    for (uint32_t i = 0; i < pass->ntaken; i++)
+        if (live_overlap(range, pass->live.whole[pass->owner[i]]))
+            order[(*count)++] = (SortKey){pass->taken[i].low, i};
     sort_keys(order, *count, scratch);
     for (uint32_t i = 0; i < *count; i++)
-        rects[i] = resort->taken[order[i].id];
+        rects[i] = pass->taken[order[i].id];
     return rects;
 }
 
 /* First-fit of all blocks of a tensor among sorted rectangles, to which they are added. */
-static bool fit_blocks(Resort *resort, uint32_t tensor, Rect *rects, uint32_t *count, Rect *fits) {
-    const Tensor *info = &resort->func->tensors[tensor];
+static bool fit_blocks(Pass *pass, uint32_t tensor, Rect *rects, uint32_t *count, Rect *fits) {
+    const Tensor *info = &pass->func->tensors[tensor];
     Shape shape = {.height = tensor_height(info),
                    .align = tensor_align(info),
                    .class = shape_class(info->partitions, info->base)};
     for (int64_t b = 0; b < info->blocks; b++) {
-        if (!first_fit(rects, *count, shape, resort->size, &fits[b])) return false;
+        if (!first_fit(rects, *count, shape, pass->size, &fits[b])) return false;
         insert_by_low(rects, (*count)++, fits[b]);
     }
     return true;
@@ -78,87 +83,89 @@ static PackItem fixed_item(Rect rect, LiveRange range) {
                       .offset = rect.low};
 }
 
-/* The exact search for the blocks of some tensors beside `nfixed` items at the front of `items`,
- * which has room for all. They are live in `range`, or each in its own where that is NULL. */
-static PackStatus search(Resort *resort, PackItem *items, uint32_t nfixed, const uint32_t *tensors,
-                         uint32_t count, const LiveRange *range) {
-    PackProblem problem = {items, nfixed, resort->size};
-    for (uint32_t i = 0; i < count; i++) {
-        const Tensor *info = &resort->func->tensors[tensors[i]];
-        PackItem item = {.class = shape_class(info->partitions, info->base),
-                         .height = tensor_height(info),
-                         .align = tensor_align(info),
-                         .range = range ? *range : resort->live.whole[tensors[i]]};
-        for (int64_t b = 0; b < info->blocks; b++)
-            items[problem.count++] = item;
-    }
+static void add_items(const Pass *pass, uint32_t tensor, LiveRange range, PackProblem *problem) {
+    const Tensor *info = &pass->func->tensors[tensor];
+    PackItem item = {.class = shape_class(info->partitions, info->base),
+                     .height = tensor_height(info),
+                     .align = tensor_align(info),
+                     .range = range};
+    for (int64_t b = 0; b < info->blocks; b++)
+        problem->items[problem->count++] = item;
+}
+
+/* The exact search for the blocks of some tensors, the last items of the problem. Records the
+ * places that it finds. */
+static PackStatus search(Pass *pass, PackProblem problem, uint32_t nfixed, Group group) {
     uint64_t used;
     PackStatus status =
-        pack(&problem, (PackOptions){.steps = SEARCH_STEPS, .seed = 1}, resort->scratch, &used);
+        pack(&problem, (PackOptions){.steps = SEARCH_STEPS, .seed = 1}, pass->scratch, &used);
     if (status != PACK_FOUND) return status;
-    const PackItem *next = items + nfixed;
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t blocks = resort->func->tensors[tensors[i]].blocks;
-        Rect *fits = RAW_ARRAY(resort->scratch, Rect, (size_t)blocks);
+    const PackItem *next = problem.items + nfixed;
+    for (uint32_t i = 0; i < group.count; i++) {
+        int64_t blocks = pass->func->tensors[group.tensors[i]].blocks;
+        Rect *fits = RAW_ARRAY(pass->scratch, Rect, (size_t)blocks);
         for (int64_t b = 0; b < blocks; b++, next++)
             fits[b] = (Rect){next->offset, next->offset + next->height, next->band};
-        record_places(resort, tensors[i], fits);
+        record_places(pass, group.tensors[i], fits);
     }
     return status;
 }
 
-static size_t count_blocks(const Resort *resort, const uint32_t *tensors, uint32_t count) {
+static size_t count_blocks(const Pass *pass, Group group) {
     size_t total = 0;
-    for (uint32_t i = 0; i < count; i++)
-        total += (size_t)resort->func->tensors[tensors[i]].blocks;
+    for (uint32_t i = 0; i < group.count; i++)
+        total += (size_t)pass->func->tensors[group.tensors[i]].blocks;
     return total;
 }
 
 /* ---- what stays ---- */
 
 /* All that stays at once, when stacking has failed. */
-static PackStatus search_what_stays(Resort *resort) {
-    uint32_t *free_ones = RAW_ARRAY(resort->scratch, uint32_t, resort->func->ntensors);
+static PackStatus search_what_stays(Pass *pass) {
+    uint32_t *free_ones = RAW_ARRAY(pass->scratch, uint32_t, pass->func->ntensors);
     uint32_t count = 0;
-    resort->ntaken = 0;
-    for (uint32_t t = 0; t < resort->func->ntensors; t++) {
-        if (!must_stay(resort, t)) continue;
-        if (resort->func->tensors[t].fixed)
-            note_taken(resort, t);
+    pass->ntaken = 0;
+    for (uint32_t t = 0; t < pass->func->ntensors; t++) {
+        if (!must_stay(pass, t)) continue;
+        if (pass->func->tensors[t].fixed)
+            note_taken(pass, t);
         else
             free_ones[count++] = t;
     }
-    uint32_t nfixed = (uint32_t)resort->ntaken;
-    PackItem *items =
-        NEW_ARRAY(resort->scratch, PackItem, nfixed + count_blocks(resort, free_ones, count));
+    Group group = {free_ones, count};
+    uint32_t nfixed = (uint32_t)pass->ntaken;
+    PackItem *items = NEW_ARRAY(pass->scratch, PackItem, nfixed + count_blocks(pass, group));
     for (uint32_t i = 0; i < nfixed; i++)
-        items[i] = fixed_item(resort->taken[i], resort->live.whole[resort->owner[i]]);
-    PackStatus status = search(resort, items, nfixed, free_ones, count, NULL);
+        items[i] = fixed_item(pass->taken[i], pass->live.whole[pass->owner[i]]);
+    PackProblem problem = {items, nfixed, pass->size};
+    for (uint32_t i = 0; i < count; i++)
+        add_items(pass, free_ones[i], pass->live.whole[free_ones[i]], &problem);
+    PackStatus status = search(pass, problem, nfixed, group);
     for (uint32_t i = 0; status == PACK_FOUND && i < count; i++)
-        note_taken(resort, free_ones[i]);
+        note_taken(pass, free_ones[i]);
     return status;
 }
 
 /* Fixed tensors first, then pinned ones and outputs in order of declaration, each as low as it
  * goes. */
-static PackStatus place_what_stays(Resort *resort) {
-    Func *func = resort->func;
+static PackStatus place_what_stays(Pass *pass) {
+    Func *func = pass->func;
     for (uint32_t t = 0; t < func->ntensors; t++)
-        if (must_stay(resort, t) && func->tensors[t].fixed) note_taken(resort, t);
+        if (must_stay(pass, t) && func->tensors[t].fixed) note_taken(pass, t);
     Arena scratch;
     arena_init(&scratch);
     for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (!must_stay(resort, t) || func->tensors[t].fixed) continue;
+        if (!must_stay(pass, t) || func->tensors[t].fixed) continue;
         size_t blocks = (size_t)func->tensors[t].blocks;
         uint32_t count;
-        Rect *rects = conflicts(resort, resort->live.whole[t], blocks, &count, &scratch);
+        Rect *rects = conflicts(pass, pass->live.whole[t], blocks, &count, &scratch);
         Rect *fits = RAW_ARRAY(&scratch, Rect, blocks);
-        if (!fit_blocks(resort, t, rects, &count, fits)) {
+        if (!fit_blocks(pass, t, rects, &count, fits)) {
             arena_free(&scratch);
-            return search_what_stays(resort);
+            return search_what_stays(pass);
         }
-        record_places(resort, t, fits);
-        note_taken(resort, t);
+        record_places(pass, t, fits);
+        note_taken(pass, t);
         arena_reset(&scratch);
     }
     arena_free(&scratch);
@@ -167,12 +174,11 @@ static PackStatus place_what_stays(Resort *resort) {
 
 /* ---- copies ---- */
 
-/* The points at which any of the tensors is live, from the first to the last. */
-static LiveRange hull(const Resort *resort, const uint32_t *tensors, uint32_t count,
-                      Interval *hull_interval) {
+/* The points from the first where any of the tensors is live to the last. */
+static LiveRange hull(const Pass *pass, Group group, Interval *hull_interval) {
     *hull_interval = (Interval){UINT32_MAX, 0};
-    for (uint32_t i = 0; i < count; i++) {
-        LiveRange range = resort->live.whole[tensors[i]];
+    for (uint32_t i = 0; i < group.count; i++) {
+        LiveRange range = pass->live.whole[group.tensors[i]];
         if (range.count == 0) continue;
         if (range.items[0].first < hull_interval->first)
             hull_interval->first = range.items[0].first;
@@ -182,115 +188,118 @@ static LiveRange hull(const Resort *resort, const uint32_t *tensors, uint32_t co
     return (LiveRange){hull_interval, hull_interval->first <= hull_interval->last ? 1u : 0u};
 }
 
-/* First-fit of the copies of one instruction, which are all needed at once; `above`: only above all
- * that stays, as literal stacking has it. */
-static bool stack_group(Resort *resort, const uint32_t *tensors, uint32_t count, const Rect *stays,
-                        uint32_t nstays, bool above, size_t total, Arena *scratch) {
-    Rect *rects = RAW_ARRAY(scratch, Rect, nstays + total);
-    uint32_t nrects = 0, top = 0;
-    for (uint32_t i = 0; i < nstays; i++) {
-        rects[nrects++] = stays[i];
-        if (stays[i].high > top) top = stays[i].high;
-    }
-    if (above && top > 0) {
-        rects[0] = (Rect){0, top, 0xF};
-        nrects = 1;
-    }
-    for (uint32_t i = 0; i < count; i++) {
-        Rect *fits = RAW_ARRAY(scratch, Rect, (size_t)resort->func->tensors[tensors[i]].blocks);
-        if (!fit_blocks(resort, tensors[i], rects, &nrects, fits)) return false;
-        record_places(resort, tensors[i], fits);
+/* First-fit of the copies of one instruction, which are all needed at once, among `nrects` sorted
+ * rectangles, which it adds to. */
+static bool fit_group(Pass *pass, Group group, Rect *rects, uint32_t nrects, Arena *scratch) {
+    for (uint32_t i = 0; i < group.count; i++) {
+        uint32_t tensor = group.tensors[i];
+        Rect *fits = RAW_ARRAY(scratch, Rect, (size_t)pass->func->tensors[tensor].blocks);
+        if (!fit_blocks(pass, tensor, rects, &nrects, fits)) return false;
+        record_places(pass, tensor, fits);
     }
     return true;
 }
 
-static PackStatus place_group(Resort *resort, const uint32_t *tensors, uint32_t count) {
+/* First-fit beside what stays, else only above all that stays: literal stacking. */
+static bool stack_group(Pass *pass, Group group, const Rect *stays, uint32_t nstays,
+                        Arena *scratch) {
+    Rect *rects = RAW_ARRAY(scratch, Rect, nstays + count_blocks(pass, group));
+    uint32_t top = 0;
+    for (uint32_t i = 0; i < nstays; i++) {
+        rects[i] = stays[i];
+        if (stays[i].high > top) top = stays[i].high;
+    }
+    if (fit_group(pass, group, rects, nstays, scratch)) return true;
+    if (top > 0) rects[0] = (Rect){0, top, 0xF};
+    return fit_group(pass, group, rects, top > 0, scratch);
+}
+
+static PackStatus place_group(Pass *pass, Group group) {
     Arena scratch;
     arena_init(&scratch);
     Interval interval;
-    LiveRange range = hull(resort, tensors, count, &interval);
-    size_t total = count_blocks(resort, tensors, count);
+    LiveRange range = hull(pass, group, &interval);
     uint32_t nstays;
-    Rect *stays = conflicts(resort, range, 0, &nstays, &scratch);
+    Rect *stays = conflicts(pass, range, 0, &nstays, &scratch);
     PackStatus status = PACK_FOUND;
-    if (range.count > 0 &&
-        !stack_group(resort, tensors, count, stays, nstays, false, total, &scratch) &&
-        !stack_group(resort, tensors, count, stays, nstays, true, total, &scratch)) {
-        PackItem *items = NEW_ARRAY(&scratch, PackItem, nstays + total);
+    if (range.count > 0 && !stack_group(pass, group, stays, nstays, &scratch)) {
+        PackItem *items = NEW_ARRAY(&scratch, PackItem, nstays + count_blocks(pass, group));
         for (uint32_t i = 0; i < nstays; i++)
             items[i] = fixed_item(stays[i], range);
-        status = search(resort, items, nstays, tensors, count, &range);
+        PackProblem problem = {items, nstays, pass->size};
+        for (uint32_t i = 0; i < group.count; i++)
+            add_items(pass, group.tensors[i], range, &problem);
+        status = search(pass, problem, nstays, group);
     }
     arena_free(&scratch);
     return status;
 }
 
 /* Copies in order of the instruction that they serve, those of entry first. */
-static SortKey *copies_by_inst(const Resort *resort, const Plan *plan, uint32_t *count) {
-    const Rewritten *result = resort->result;
-    SortKey *copies = RAW_ARRAY(resort->scratch, SortKey, resort->func->ntensors);
+static SortKey *copies_by_inst(const Pass *pass, const Plan *plan, uint32_t *count) {
+    const Rewritten *result = pass->result;
+    SortKey *copies = RAW_ARRAY(pass->scratch, SortKey, pass->func->ntensors);
     *count = 0;
-    for (uint32_t t = 0; t < resort->func->ntensors; t++) {
+    for (uint32_t t = 0; t < pass->func->ntensors; t++) {
         uint32_t origin = result->origin[t];
         bool entry = result->role[t] == ROLE_KEPT && plan->spilled[origin];
         if (result->role[t] != ROLE_COPY && !entry) continue;
         uint64_t key = entry ? 0 : (uint64_t)plan->accesses[result->first_access[t]].inst + 1;
         copies[(*count)++] = (SortKey){key, t};
     }
-    sort_keys(copies, *count, resort->scratch);
+    sort_keys(copies, *count, pass->scratch);
     return copies;
 }
 
-/* True if the live ranges see a copy live beyond the code around its instruction: where an index or
- * a condition hides that its value does not go round a loop. */
-static bool is_long(const Resort *resort, const uint32_t *group, uint32_t count) {
-    for (uint32_t i = 0; i < count; i++) {
-        LiveRange range = resort->live.whole[group[i]];
+/* True if the live ranges show a copy live beyond the code around its instruction: an index or a
+ * condition may hide that its value does not go round a loop. */
+static bool is_long(const Pass *pass, Group group) {
+    for (uint32_t i = 0; i < group.count; i++) {
+        LiveRange range = pass->live.whole[group.tensors[i]];
         if (range.count > 1 ||
-            (range.count == 1 && range.items[0].last - range.items[0].first > 4 * count + 4))
+            (range.count == 1 && range.items[0].last - range.items[0].first > 4 * group.count + 4))
             return true;
     }
     return false;
 }
 
-/* Copies of one instruction after the other. Groups with long ranges come first and keep others
- * away where there is room for that, so that the result passes for placed by its live ranges too.
- */
-static Everywhere place_copies(Resort *resort, const Plan *plan) {
+/* Places the copies of one instruction after the other. Groups with long ranges come first and keep
+ * others away where that is possible, so that the places are legal by the live ranges too. */
+static Everywhere place_copies(Pass *pass, const Plan *plan) {
     uint32_t count;
-    SortKey *copies = copies_by_inst(resort, plan, &count);
-    uint32_t *group = RAW_ARRAY(resort->scratch, uint32_t, count);
-    size_t staying = resort->ntaken;
+    SortKey *copies = copies_by_inst(pass, plan, &count);
+    uint32_t *group = RAW_ARRAY(pass->scratch, uint32_t, count);
+    size_t staying = pass->ntaken;
     for (int turn = 0; turn < 2; turn++)
         for (uint32_t i = 0; i < count;) {
             uint32_t size = 0, first = i;
             for (; i < count && copies[i].key == copies[first].key; i++)
                 group[size++] = copies[i].id;
-            bool lasting = copies[first].key == 0 || is_long(resort, group, size);
-            if (lasting != (turn == 0)) continue;
-            PackStatus status = place_group(resort, group, size);
-            if (status != PACK_FOUND && resort->ntaken > staying) {
-                size_t all = resort->ntaken;
-                resort->ntaken = staying;
-                status = place_group(resort, group, size);
-                resort->ntaken = all;
+            bool is_first = copies[first].key == 0 || is_long(pass, (Group){group, size});
+            if (is_first != (turn == 0)) continue;
+            PackStatus status = place_group(pass, (Group){group, size});
+            if (status != PACK_FOUND && pass->ntaken > staying) {
+                size_t all = pass->ntaken;
+                pass->ntaken = staying;
+                status = place_group(pass, (Group){group, size});
+                pass->ntaken = all;
             }
             if (status != PACK_FOUND)
                 return (Everywhere){.inst = (uint32_t)(copies[first].key - 1),
                                     .proved = status == PACK_IMPOSSIBLE};
-            for (uint32_t g = 0; lasting && g < size; g++)
-                note_taken(resort, group[g]);
+            for (uint32_t g = 0; is_first && g < size; g++)
+                note_taken(pass, group[g]);
         }
     return (Everywhere){.placed = true};
 }
 
 /* The instruction at which what stays takes most. */
-static uint32_t fullest_point(const Resort *resort) {
-    const Func *func = resort->func;
-    int64_t *change = NEW_ARRAY(resort->scratch, int64_t, (size_t)func->ninsts + 1);
+static uint32_t fullest_point(const Pass *pass) {
+    const Func *func = pass->func;
+    int64_t *change = NEW_ARRAY(pass->scratch, int64_t, (size_t)func->ninsts + 1);
     for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (!must_stay(resort, t)) continue;
-        LiveRange range = resort->live.whole[t];
+        if (!must_stay(pass, t)) continue;
+        LiveRange range = pass->live.whole[t];
         int64_t area = func->tensors[t].bytes * func->tensors[t].blocks;
         for (uint32_t i = 0; i < range.count; i++) {
             change[range.items[i].first] += area;
@@ -309,24 +318,24 @@ static uint32_t fullest_point(const Resort *resort) {
 }
 
 Everywhere everywhere(Plan *plan, const Sources *sources, const Target *target, Arena *arena,
-                       Rewritten *result) {
+                      Rewritten *result) {
     Arena scratch;
     arena_init(&scratch);
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (plan->spillable[t]) plan_cut_all(plan, t);
     *result = rewrite(plan, sources, (RewriteOptions){.store_inputs = true}, arena);
-    Resort resort = {.result = result,
-                     .func = result->func,
-                     .size = target_granules(target),
-                     .arena = arena,
-                     .scratch = &scratch};
-    resort.live = live_range(result->func, arena);
-    PackStatus status = place_what_stays(&resort);
+    Pass pass = {.result = result,
+                 .func = result->func,
+                 .size = target_granules(target),
+                 .arena = arena,
+                 .scratch = &scratch};
+    pass.live = live_range(result->func, arena);
+    PackStatus status = place_what_stays(&pass);
     Everywhere outcome;
     if (status == PACK_FOUND) {
-        outcome = place_copies(&resort, plan);
+        outcome = place_copies(&pass, plan);
     } else {
-        uint32_t point = fullest_point(&resort);
+        uint32_t point = fullest_point(&pass);
         while (result->origin_inst[point] == INSERTED && point + 1 < result->func->ninsts)
             point++;
         outcome =

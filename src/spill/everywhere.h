@@ -1,4 +1,4 @@
-/* Spill-everywhere: what is tried last, and what everything else is measured against. */
+/* Spill everywhere: the last resort, and what all else is measured against. */
 #ifndef SPILL_EVERYWHERE_H
 #define SPILL_EVERYWHERE_H
 
@@ -11,12 +11,13 @@ typedef struct {
     bool proved;   /* no placement exists there beside what must stay */
 } Everywhere;
 
-/* Lets every value live in DRAM but those of fixed, pinned and output tensors. Those keep their
- * places or are stacked first-fit in declaration order; each instruction's copies are then placed
- * first-fit beside them, and where that fails by an exact search with a budget of steps.
- * Requires a plan (its cuts are lost: everything is cut). Fills the places of `result`. Whatever
- * literal stacking can run is placed. O(accesses log accesses + copies times what stays). */
+/* Keeps every value in DRAM, except those of fixed, pinned and output tensors. Those keep their
+ * places or are stacked first-fit in order of declaration; then first-fit places the copies of each
+ * instruction beside them, and where that fails, an exact search with a budget of steps. Places
+ * whatever literal stacking can. Requires a plan and its sources; cuts everything permanently.
+ * Fills `result` and its places. O(accesses log accesses + copies times what stays). Source: the
+ * seed's spill-everywhere. */
 Everywhere everywhere(Plan *plan, const Sources *sources, const Target *target, Arena *arena,
-                       Rewritten *result);
+                      Rewritten *result);
 
 #endif

@@ -1,5 +1,6 @@
 #include "spill/transfer.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "place/overlap.h"
@@ -18,7 +19,8 @@ static uint64_t identity_of(const Rewritten *rewritten, uint32_t tensor) {
                                                 : origin;
 }
 
-Transfer transfer_note(const Rewritten *code, const Round *round, const uint32_t *root, Arena *arena) {
+Transfer transfer_note(const Rewritten *code, const Round *round, const uint32_t *root,
+                       Arena *arena) {
     const Nodes *nodes = &round->nodes;
     SortKey *order = RAW_ARRAY(arena, SortKey, nodes->count);
     for (uint32_t n = 0; n < nodes->count; n++)
@@ -78,7 +80,7 @@ static const TransferredPlace *find_place(const Transfer *transfer, uint64_t ide
     return behind ? &transfer->items[low] : NULL;
 }
 
-static bool is_in_the_way(const Round *round, uint32_t n, uint32_t m) {
+static bool overlap_in_place(const Round *round, uint32_t n, uint32_t m) {
     return nodes_meet(&round->nodes.items[n], round->placement.rects[n], &round->nodes.items[m],
                       round->placement.rects[m]);
 }
@@ -88,8 +90,8 @@ static bool never(void *context, const PlacedInterval *earlier, const PlacedInte
     return false;
 }
 
-/* Two blocks of one node that live together but stand in one place. */
-static bool is_in_its_own_way(const Round *round, uint32_t n, Arena *scratch) {
+/* True if two blocks of one node that are live together overlap in place. */
+static bool overlaps_itself(const Round *round, uint32_t n, Arena *scratch) {
     const Node *node = &round->nodes.items[n];
     if (node->blocks == 1) return false;
     PlacedInterval *placed = NULL;
@@ -106,14 +108,16 @@ static bool is_in_its_own_way(const Round *round, uint32_t n, Arena *scratch) {
     return !apart;
 }
 
-static void leave_out(Round *round, uint32_t n) {
+static void leave_unplaced(Round *round, uint32_t n) {
     Placement *placement = &round->placement;
     placement->rects[n] = NULL;
     placement->failed[placement->nfailed++] = n;
     placement->score += round->nodes.items[n].cost;
 }
 
-void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round, Arena *arena) {
+void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round,
+                     Arena *arena) {
+    assert(round->graph.built);
     Nodes *nodes = &round->nodes;
     round->placement = (Placement){.rects = NEW_ARRAY(arena, Rect *, nodes->count),
                                    .failed = RAW_ARRAY(arena, uint32_t, nodes->count)};
@@ -129,13 +133,14 @@ void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round
     arena_init(&scratch);
     for (uint32_t n = 0; n < nodes->count; n++) {
         bool stays = round->placement.rects[n] &&
-                     (nodes->items[n].fixed || !is_in_its_own_way(round, n, &scratch));
+                     (nodes->items[n].fixed || !overlaps_itself(round, n, &scratch));
         NeighbourWalk walk = neighbours_of(&round->graph, n);
         for (uint32_t m; stays && !nodes->items[n].fixed && next_neighbour(&walk, &m);) {
             bool earlier = m < n || nodes->items[m].fixed;
-            if (earlier && round->placement.rects[m] && is_in_the_way(round, n, m)) stays = false;
+            if (earlier && round->placement.rects[m] && overlap_in_place(round, n, m))
+                stays = false;
         }
-        if (!stays) leave_out(round, n);
+        if (!stays) leave_unplaced(round, n);
     }
     arena_free(&scratch);
     round->placed = round->placement.nfailed == 0;

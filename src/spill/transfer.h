@@ -1,4 +1,4 @@
-/* Carries places from one rewrite of a function to the next. */
+/* Transfers places from one rewrite of a function to the next. */
 #ifndef SPILL_TRANSFER_H
 #define SPILL_TRANSFER_H
 
@@ -13,7 +13,8 @@ typedef struct {
 
 /* Notes where the nodes of a round lie. `root` (may be NULL) names for each node the one whose
  * place counts. Places that are missing are left out. O(nodes log nodes). */
-Transfer transfer_note(const Rewritten *code, const Round *round, const uint32_t *root, Arena *arena);
+Transfer transfer_note(const Rewritten *code, const Round *round, const uint32_t *root,
+                       Arena *arena);
 
 /* Places that were found otherwise, one by one in any order. Rectangles are kept by reference. */
 typedef struct {
@@ -27,8 +28,9 @@ void transfer_node(TransferList *list, const Rewritten *code, const Node *node, 
 Transfer transfer_end(TransferList *list, Arena *arena);
 
 /* Gives each node of another rewrite the place of its counterpart: the copy that served its
- * accesses before, or the tensor itself. Nodes without one, or in the way of another, go to the
- * failed ones. Requires the round's graph. Fills round->placement. O(edges + nodes log nodes). */
-void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round, Arena *arena);
+ * accesses before, or the tensor itself. Nodes that have none, or overlap another, fail. Requires
+ * the round's graph. Fills round->placement and round->placed. O(edges + nodes log nodes). */
+void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round,
+                     Arena *arena);
 
 #endif

@@ -1,51 +1,52 @@
 #include "spill/unspill.h"
 
+#include <assert.h>
 #include <string.h>
 
 #include "ir/dma.h"
 #include "place/first_fit.h"
 #include "support/sort.h"
 
-/* A node, or several joined into one; joined ones point to the first of them. */
+/* A node, or several joined into one: a union of nodes whose root is the first of them. */
 typedef struct {
-    uint32_t joined_to; /* itself where it stands for itself */
-    uint32_t next;      /* the next node joined to the same one, NO_NODE at the end */
-    uint32_t last;      /* the last of that list, kept by the first */
+    uint32_t joined_to; /* itself at the root */
+    uint32_t next;      /* the next node of the union, NO_NODE at the end */
+    uint32_t last;      /* the last of that list, kept by the root */
     LiveRange range;
-    uint32_t *met; /* nodes that meet this one, or what it is joined to, since gaps were joined */
-    size_t nmet, met_capacity;
-} Joint;
+    uint32_t *overlaps; /* nodes that overlap it because a gap was joined: not in the graph */
+    size_t noverlaps, overlaps_capacity;
+} Joined;
 
 typedef struct {
     Plan *plan;
-    const Rewritten *current;
+    const Rewritten *code;
     const Round *round;
     const Target *target;
     uint32_t size;
     Arena *memory;
-    Joint *joints;  /* [nodes] */
-    uint32_t *seen; /* [nodes] stamp of the last look */
+    Joined *joined; /* [nodes] */
+    uint32_t *seen; /* [nodes] the last cut for which it was looked at */
     uint32_t stamp;
     SortKey *starts; /* intervals by first point; id is the node */
     size_t nstarts;
     Rect *taken;
     uint32_t ntaken;
-    uint64_t steps; /* looks at nodes that are left */
+    uint64_t steps; /* probes of nodes that are left */
     Arena scratch;
 } Pass;
 
-/* Long gaps meet many: what is not joined after so many looks stays cut. */
-enum { REFILL_STEPS = 30000000 };
+/* Long gaps conflict with many nodes: stop after a limit of probes. */
+enum { UNSPILL_STEPS = 30000000 };
 
 /* A cut between two copies. */
 typedef struct {
     uint32_t before, after; /* nodes */
     uint32_t access;        /* the plan's access behind the cut */
-} Seam;
+} Cut;
 
 static uint32_t root_of(const Pass *pass, uint32_t n) {
-    while (pass->joints[n].joined_to != n)
-        n = pass->joints[n].joined_to;
+    while (pass->joined[n].joined_to != n)
+        n = pass->joined[n].joined_to;
     return n;
 }
 
@@ -53,21 +54,20 @@ static uint32_t tensor_of(const Pass *pass, uint32_t n) {
     return pass->round->nodes.items[n].tensor;
 }
 
-/* ---- seams ---- */
+/* ---- cuts ---- */
 
-/* Two copies of one block in one loop body, the second of which fetches what the first held. */
-static bool is_seam(const Pass *pass, uint32_t before, uint32_t after) {
-    const Rewritten *current = pass->current;
+/* Two copies of one block in one loop body, the second of which reloads what the first held. */
+static bool is_joinable(const Pass *pass, uint32_t before, uint32_t after) {
+    const Rewritten *code = pass->code;
     uint32_t a = tensor_of(pass, before), b = tensor_of(pass, after);
     const PlanAccess *accesses = pass->plan->accesses;
-    if (current->origin[a] != current->origin[b] ||
-        current->end_access[a] != current->first_access[b] ||
-        pass->plan->func->tensors[current->origin[a]].blocks != 1)
+    if (code->origin[a] != code->origin[b] || code->end_access[a] != code->first_access[b] ||
+        pass->plan->func->tensors[code->origin[a]].blocks != 1)
         return false;
-    uint32_t loop = accesses[current->first_access[a]].loop;
-    for (uint32_t i = current->first_access[a]; i < current->end_access[b]; i++)
+    uint32_t loop = accesses[code->first_access[a]].loop;
+    for (uint32_t i = code->first_access[a]; i < code->end_access[b]; i++)
         if (accesses[i].loop != loop) return false;
-    const PlanAccess *first = &accesses[current->first_access[b]];
+    const PlanAccess *first = &accesses[code->first_access[b]];
     return first->reads;
 }
 
@@ -77,62 +77,62 @@ static SortKey *copies_in_order(Pass *pass, uint32_t *count) {
     SortKey *copies = RAW_ARRAY(pass->memory, SortKey, nodes->count);
     *count = 0;
     for (uint32_t n = 0; n < nodes->count; n++)
-        if (pass->current->role[nodes->items[n].tensor] == ROLE_COPY)
+        if (pass->code->role[nodes->items[n].tensor] == ROLE_COPY)
             copies[(*count)++] =
-                (SortKey){(uint64_t)pass->current->origin[nodes->items[n].tensor] << 32 |
-                              pass->current->first_access[nodes->items[n].tensor],
+                (SortKey){(uint64_t)pass->code->origin[nodes->items[n].tensor] << 32 |
+                              pass->code->first_access[nodes->items[n].tensor],
                           n};
     sort_keys(copies, *count, pass->memory);
     return copies;
 }
 
 static uint32_t gap_first(const Pass *pass, uint32_t before) {
-    LiveRange range = pass->joints[before].range;
+    LiveRange range = pass->joined[before].range;
     return range.items[range.count - 1].last + 1;
 }
 
 /* Cycles saved for each granule and point that joining takes. */
-static double worth(const Pass *pass, const Seam *seam) {
-    const Node *node = &pass->round->nodes.items[seam->before];
-    const Tensor *tensor = &pass->current->func->tensors[node->tensor];
-    int64_t trips = loop_trips(pass->plan->func, pass->plan->accesses[seam->access].loop);
+static double worth(const Pass *pass, const Cut *cut) {
+    const Node *node = &pass->round->nodes.items[cut->before];
+    const Tensor *tensor = &pass->code->func->tensors[node->tensor];
+    int64_t trips = loop_trips(pass->plan->func, pass->plan->accesses[cut->access].loop);
     double saved =
         (double)latency_dram(pass->target, tensor->partitions, tensor->bytes) * (double)trips;
     double length =
-        pass->joints[seam->after].range.items[0].first - (double)gap_first(pass, seam->before) + 1;
+        pass->joined[cut->after].range.items[0].first - (double)gap_first(pass, cut->before) + 1;
     return saved / (length * node->height);
 }
 
-static Seam *find_seams(Pass *pass, uint32_t *count) {
+static Cut *find_cuts(Pass *pass, uint32_t *count) {
     uint32_t ncopies;
     SortKey *copies = copies_in_order(pass, &ncopies);
-    Seam *seams = RAW_ARRAY(pass->memory, Seam, ncopies);
+    Cut *cuts = RAW_ARRAY(pass->memory, Cut, ncopies);
     SortKey *order = RAW_ARRAY(pass->memory, SortKey, ncopies);
     *count = 0;
     for (uint32_t i = 1; i < ncopies; i++) {
-        if (!is_seam(pass, copies[i - 1].id, copies[i].id)) continue;
-        Seam seam = {copies[i - 1].id, copies[i].id,
-                     pass->current->first_access[tensor_of(pass, copies[i].id)]};
-        double value = worth(pass, &seam) * 1e6;
+        if (!is_joinable(pass, copies[i - 1].id, copies[i].id)) continue;
+        Cut cut = {copies[i - 1].id, copies[i].id,
+                   pass->code->first_access[tensor_of(pass, copies[i].id)]};
+        double value = worth(pass, &cut) * 1e6;
         uint64_t key = value < 1e18 ? (uint64_t)value : (uint64_t)1e18;
         order[*count] = (SortKey){UINT64_MAX - key, *count};
-        seams[(*count)++] = seam;
+        cuts[(*count)++] = cut;
     }
     sort_keys(order, *count, pass->memory);
-    Seam *sorted = RAW_ARRAY(pass->memory, Seam, *count);
+    Cut *sorted = RAW_ARRAY(pass->memory, Cut, *count);
     for (uint32_t i = 0; i < *count; i++)
-        sorted[i] = seams[order[i].id];
+        sorted[i] = cuts[order[i].id];
     return sorted;
 }
 
-/* ---- what is in the way ---- */
+/* ---- conflicts ---- */
 
-static void meet(Pass *pass, uint32_t n, LiveRange range) {
+static void add_overlap(Pass *pass, uint32_t n, LiveRange range) {
     uint32_t root = root_of(pass, n);
     if (pass->seen[root] == pass->stamp) return;
     pass->seen[root] = pass->stamp;
     const Node *node = &pass->round->nodes.items[root];
-    if (!live_overlap(pass->joints[root].range, range)) return;
+    if (!live_overlap(pass->joined[root].range, range)) return;
     for (uint32_t b = 0; b < node->blocks; b++) {
         if (node->block_ranges && !live_overlap(node->block_ranges[b], range)) continue;
         pass->taken[pass->ntaken++] = pass->round->placement.rects[root][b];
@@ -152,46 +152,45 @@ static size_t starts_from(const Pass *pass, uint32_t point) {
     return low;
 }
 
-/* Everything that may meet either half, or begins in the gap: once to count blocks, once to gather.
- */
-static size_t most_met(const Pass *pass, const Seam *seam) {
+/* How many blocks may overlap either half or begin in the gap, at most. */
+static size_t most_overlaps(const Pass *pass, const Cut *cut) {
     const Graph *graph = &pass->round->graph;
     size_t most = 0;
-    uint32_t ends[2] = {root_of(pass, seam->before), root_of(pass, seam->after)};
+    uint32_t ends[2] = {root_of(pass, cut->before), root_of(pass, cut->after)};
     for (int e = 0; e < 2; e++)
-        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joints[n].next) {
+        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joined[n].next) {
             uint32_t m;
             for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
                 most += pass->round->nodes.items[m].blocks;
-            most += pass->joints[n].nmet;
+            most += pass->joined[n].noverlaps;
         }
     size_t from = starts_from(pass, gap_first(pass, ends[0]));
     for (size_t i = from;
-         i < pass->nstarts && pass->starts[i].key < pass->joints[ends[1]].range.items[0].first; i++)
+         i < pass->nstarts && pass->starts[i].key < pass->joined[ends[1]].range.items[0].first; i++)
         most += pass->round->nodes.items[pass->starts[i].id].blocks;
     return most;
 }
 
-static void gather(Pass *pass, const Seam *seam, LiveRange range) {
+static void find_taken(Pass *pass, const Cut *cut, LiveRange range) {
     const Graph *graph = &pass->round->graph;
-    uint32_t ends[2] = {root_of(pass, seam->before), root_of(pass, seam->after)};
-    size_t most = most_met(pass, seam);
+    uint32_t ends[2] = {root_of(pass, cut->before), root_of(pass, cut->after)};
+    size_t most = most_overlaps(pass, cut);
     pass->steps -= most < pass->steps ? most : pass->steps;
     pass->taken = RAW_ARRAY(&pass->scratch, Rect, most);
     pass->ntaken = 0;
     pass->stamp++;
     pass->seen[ends[0]] = pass->seen[ends[1]] = pass->stamp;
     for (int e = 0; e < 2; e++)
-        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joints[n].next) {
+        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joined[n].next) {
             uint32_t m;
             for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
-                meet(pass, m, range);
-            for (size_t i = 0; i < pass->joints[n].nmet; i++)
-                meet(pass, pass->joints[n].met[i], range);
+                add_overlap(pass, m, range);
+            for (size_t i = 0; i < pass->joined[n].noverlaps; i++)
+                add_overlap(pass, pass->joined[n].overlaps[i], range);
         }
     for (size_t i = starts_from(pass, gap_first(pass, ends[0]));
-         i < pass->nstarts && pass->starts[i].key < pass->joints[ends[1]].range.items[0].first; i++)
-        meet(pass, pass->starts[i].id, range);
+         i < pass->nstarts && pass->starts[i].key < pass->joined[ends[1]].range.items[0].first; i++)
+        add_overlap(pass, pass->starts[i].id, range);
 }
 
 static bool is_free(const Pass *pass, Rect rect) {
@@ -200,7 +199,7 @@ static bool is_free(const Pass *pass, Rect rect) {
     return true;
 }
 
-/* A free place for both halves and the gap: where one of them stands, else the lowest. */
+/* A free place for both halves and the gap: that of one of them, else the lowest. */
 static bool find_place(Pass *pass, uint32_t before, uint32_t after, Rect *rect) {
     const Node *node = &pass->round->nodes.items[before];
     *rect = pass->round->placement.rects[before][0];
@@ -224,32 +223,32 @@ static LiveRange joined_range(LiveRange before, LiveRange after, Arena *arena) {
 }
 
 static void join(Pass *pass, uint32_t before, uint32_t after, LiveRange range, Rect rect) {
-    Joint *first = &pass->joints[before], *second = &pass->joints[after];
+    Joined *first = &pass->joined[before], *second = &pass->joined[after];
     for (size_t i = starts_from(pass, gap_first(pass, before));
          i < pass->nstarts && pass->starts[i].key < second->range.items[0].first; i++) {
         uint32_t other = pass->starts[i].id;
-        Joint *met = &pass->joints[other];
-        PUSH(pass->memory, met->met, met->nmet, met->met_capacity, before);
-        PUSH(pass->memory, first->met, first->nmet, first->met_capacity, other);
+        Joined *one = &pass->joined[other];
+        PUSH(pass->memory, one->overlaps, one->noverlaps, one->overlaps_capacity, before);
+        PUSH(pass->memory, first->overlaps, first->noverlaps, first->overlaps_capacity, other);
     }
     first->range = range;
     second->joined_to = before;
-    pass->joints[first->last].next = after;
+    pass->joined[first->last].next = after;
     first->last = second->last;
     pass->round->placement.rects[before][0] = rect;
 }
 
-static bool try_join(Pass *pass, const Seam *seam) {
-    uint32_t before = root_of(pass, seam->before), after = root_of(pass, seam->after);
-    LiveRange one = pass->joints[before].range, other = pass->joints[after].range;
+static bool try_join(Pass *pass, const Cut *cut) {
+    uint32_t before = root_of(pass, cut->before), after = root_of(pass, cut->after);
+    LiveRange one = pass->joined[before].range, other = pass->joined[after].range;
     if (one.items[one.count - 1].last >= other.items[0].first) return false;
     LiveRange range = joined_range(one, other, pass->memory);
-    gather(pass, seam, range);
+    find_taken(pass, cut, range);
     Rect rect;
     bool found = find_place(pass, before, after, &rect);
     if (found) {
         join(pass, before, after, range, rect);
-        PlanAccess *access = &pass->plan->accesses[seam->access];
+        PlanAccess *access = &pass->plan->accesses[cut->access];
         access->cut = access->permanent = false;
     }
     arena_reset(&pass->scratch);
@@ -270,32 +269,40 @@ static void index_starts(Pass *pass) {
     sort_keys(pass->starts, pass->nstarts, pass->memory);
 }
 
-static void forget_spills(Plan *plan) {
+static void note_spilled(Plan *plan) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         if (plan->spilled[t]) plan_note_spilled(plan, t);
 }
 
+/* For the assert. */
+static inline bool all_have_places(const Round *round) {
+    for (uint32_t n = 0; n < round->nodes.count; n++)
+        if (!round->placement.rects[n]) return false;
+    return true;
+}
+
 Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
+    assert(state->now.graph.built && all_have_places(&state->now));
     Pass pass = {.plan = &state->plan,
-                 .current = &state->code,
+                 .code = &state->code,
                  .round = &state->now,
                  .target = state->facts->target,
                  .size = state->facts->size,
                  .memory = memory,
-                 .steps = REFILL_STEPS,
-                 .joints = NEW_ARRAY(memory, Joint, state->now.nodes.count),
+                 .steps = UNSPILL_STEPS,
+                 .joined = NEW_ARRAY(memory, Joined, state->now.nodes.count),
                  .seen = NEW_ARRAY(memory, uint32_t, state->now.nodes.count)};
     const Nodes *nodes = &state->now.nodes;
     for (uint32_t n = 0; n < nodes->count; n++)
-        pass.joints[n] = (Joint){
-            .joined_to = n, .next = NO_NODE, .last = n, .range = nodes->items[n].range};
+        pass.joined[n] =
+            (Joined){.joined_to = n, .next = NO_NODE, .last = n, .range = nodes->items[n].range};
     index_starts(&pass);
     uint32_t count;
-    Seam *seams = find_seams(&pass, &count);
+    Cut *cuts = find_cuts(&pass, &count);
     *joined = 0;
     for (uint32_t i = 0; i < count && pass.steps > 0; i++)
-        *joined += try_join(&pass, &seams[i]);
-    forget_spills(&state->plan);
+        *joined += try_join(&pass, &cuts[i]);
+    note_spilled(&state->plan);
     uint32_t *roots = RAW_ARRAY(memory, uint32_t, nodes->count);
     for (uint32_t n = 0; n < nodes->count; n++)
         roots[n] = root_of(&pass, n);
@@ -303,15 +310,14 @@ Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
     return transfer_note(&state->code, &state->now, roots, memory);
 }
 
-/* Rewrites with fewer cuts, nodes in the places found for them. True if all have them and that is cheaper.
- */
+/* Rewrites with fewer cuts and takes the places found. True if all nodes have one and the code is
+ * cheaper. */
 static bool try_joined(State *state, const Transfer *places, int64_t before) {
     rewrite_state(state);
     analyse_state(state);
     state->now.graph = build(&state->now.nodes, &state->round_memory);
     transfer_places(places, &state->code, &state->now, &state->round_memory);
-    if (!state->now.placed || state_cycles(state) >= before)
-        return false;
+    if (!state->now.placed || state_cycles(state) >= before) return false;
     commit_places(state);
     return true;
 }
