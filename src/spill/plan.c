@@ -197,8 +197,10 @@ static bool tensor_is_closed(const Plan *plan, uint32_t tensor) {
     }
     for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
         any |= plan->loops[l].cut;
-    return any == plan->spilled[tensor] && loops_are_closed(plan, tensor) &&
-           (!any || plan->spillable[tensor]);
+    bool uncuttable = plan->first[tensor + 1] - plan->first[tensor] <= 1 &&
+                      plan->first_loop[tensor + 1] == plan->first_loop[tensor];
+    return (any || (uncuttable && plan->spilled[tensor])) == plan->spilled[tensor] &&
+           loops_are_closed(plan, tensor) && (plan->spillable[tensor] || !plan->spilled[tensor]);
 }
 
 bool plan_is_closed(const Plan *plan) {

@@ -36,7 +36,7 @@ typedef struct {
     uint32_t *first_loop; /* [ntensors + 1] */
     PlanLoop *loops;      /* loops around accesses of a tensor, outer before inner */
     bool *spillable;      /* [ntensors] sb, and not fixed, pinned or output */
-    bool *spilled;        /* [ntensors] some gap or loop is cut */
+    bool *spilled;        /* [ntensors] some gap or loop is cut, or all of a tensor that has none */
 } Plan;
 
 /* A plan without cuts. O(operands times loops around them). */
@@ -86,9 +86,8 @@ void plan_close(Plan *plan, uint32_t tensor);
 /* plan_close() of each spilled tensor. */
 void plan_close_all(Plan *plan);
 
-/* True if the plan is closed, `spilled` tells of each tensor whether anything of it is cut, only
- * spillable tensors are, and what is permanent is cut: for asserts. O(accesses times loops around
- * them). */
+/* True if the plan is closed, `spilled` says of each tensor whether it is cut, only spillable
+ * tensors are, and what is permanent is cut: for asserts. O(accesses times loops around them). */
 bool plan_is_closed(const Plan *plan);
 
 #endif
