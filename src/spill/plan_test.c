@@ -153,8 +153,8 @@ static void closing_equals_the_plain_rules(void **state) {
     }
 }
 
-/* What was cut for good is all that stays. */
-static void resetting_keeps_what_lasts(void **state) {
+/* Only permanent cuts stay. */
+static void resetting_keeps_permanent_cuts(void **state) {
     (void)state;
     for (uint64_t seed = 0; seed < test_count(); seed++) {
         Case made = make_case(seed);
@@ -181,7 +181,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(accesses_are_all_and_in_order),
         cmocka_unit_test(closing_equals_the_plain_rules),
-        cmocka_unit_test(resetting_keeps_what_lasts),
+        cmocka_unit_test(resetting_keeps_permanent_cuts),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

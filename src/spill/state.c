@@ -75,7 +75,23 @@ void rewrite_state(State *state) {
     state->seconds.spill += clock_now() - begin;
 }
 
+/* For the assert: each tensor of the code has its origin in the plan, and a copy serves accesses of
+ * it. */
+static inline bool code_is_sound(const Rewritten *code, const Plan *plan) {
+    for (uint32_t t = 0; t < code->func->ntensors; t++) {
+        uint32_t origin = code->origin[t];
+        if (origin >= plan->func->ntensors) return false;
+        if (code->role[t] != ROLE_COPY) continue;
+        if (!plan->spilled[origin] || code->first_access[t] < plan->first[origin] ||
+            code->first_access[t] >= code->end_access[t] ||
+            code->end_access[t] > plan->first[origin + 1])
+            return false;
+    }
+    return true;
+}
+
 void analyse_state(State *state) {
+    assert(code_is_sound(&state->code, &state->plan));
     double begin = clock_now();
     const Facts *facts = state->facts;
     CostModel model = {facts->target, state->method.flat, facts->remat_reads};
@@ -121,8 +137,7 @@ static bool place_partners(State *state, const PlaceProblem *problem, const Plac
     static_assert(INSERTED == UINT32_MAX, "an inserted copy is never frozen");
     Round *now = &state->now;
     Freeze freeze = {state->frozen, state->code.origin_inst};
-    Coalesced found =
-        place_coalesced(now->func, problem, placer, &freeze, &state->round_memory);
+    Coalesced found = place_coalesced(now->func, problem, placer, &freeze, &state->round_memory);
     now->groups = found.groups;
     if (!found.places.placed) return false;
     now->coalesced = found.merges;
@@ -165,6 +180,7 @@ static void place_as_hinted(State *state) {
 }
 
 bool place_state(State *state) {
+    assert(state->now.func == state->code.func && !state->now.placed);
     double begin = clock_now();
     if (state->hinted)
         place_as_hinted(state);
@@ -200,7 +216,7 @@ static Place *node_places(const Round *round, uint32_t n, Arena *arena) {
 }
 
 void commit_places(State *state) {
-    assert(state->now.placed);
+    assert(state->now.placed && state->now.func == state->code.func);
     Func *func = state->code.func;
     const Nodes *nodes = &state->now.nodes;
     state->cost = RAW_ARRAY(&state->memory, double, func->ntensors);

@@ -1,4 +1,4 @@
-/* Unspill: cuts that have room after all are taken back. */
+/* Unspill: cuts whose value fits across the gap after all are taken back. */
 #include "spill/unspill.h"
 
 #include <setjmp.h>
@@ -84,7 +84,7 @@ static void check_places(const Test *test) {
     }
 }
 
-/* Joins cuts, carries the plan out anew and checks that all have their places. Returns how many
+/* Joins cuts, carries the plan out again and checks that all have their places. Returns how many
  * cuts went. */
 static uint32_t join_test(Test *test) {
     int64_t before = cycles(test);
