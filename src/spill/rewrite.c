@@ -26,6 +26,7 @@ typedef struct {
     Arena scratch; /* of this rewrite */
     Builder build;
     uint32_t *new_id;   /* [from->ntensors] */
+    uint32_t *homes;    /* [from->ntensors] home of each, UINT32_MAX if it has none yet */
     Operand **operands; /* [from->ninsts] rewritten operands, NULL where they stay */
     Insertion *insertions;
     size_t ninsertions, insertion_capacity;
@@ -94,22 +95,30 @@ static MetaList inserted_meta(Rewriter *rewriter, const char *key, const Inst *s
     return (MetaList){items, place ? 2 : 1};
 }
 
-/* A DMA from `src` to `dst`; `served` is the instruction of the input that it serves, or NULL. */
-static Inst make_dma(Rewriter *rewriter, bool reload, Operand dst, Operand src,
-                     const Condition *condition, const Inst *served) {
+/* A DMA to insert. */
+typedef struct {
+    OpKind kind; /* OP_LOAD: a reload; OP_SAVE: a store */
+    Operand dst, src;
+    const Condition *condition;
+    const Inst *served; /* the instruction of the input that it serves, or NULL */
+} SpillDma;
+
+static void insert_dma(Rewriter *rewriter, Spot *spot, SpillDma dma) {
     Operand *operands = NEW_ARRAY(rewriter->arena, Operand, 2);
-    Span span = served ? served->span : (Span){0, 0};
-    operands[0] = dst;
-    operands[1] = src;
+    Span span = dma.served ? dma.served->span : (Span){0, 0};
+    bool reload = dma.kind == OP_LOAD;
+    operands[0] = dma.dst;
+    operands[1] = dma.src;
     operands[0].span = operands[1].span = span;
-    return (Inst){.op = reload ? STR("load") : STR("save"),
-                  .kind = reload ? OP_LOAD : OP_SAVE,
-                  .ndst = 1,
-                  .nsrc = 1,
-                  .operands = operands,
-                  .condition = condition,
-                  .meta = inserted_meta(rewriter, reload ? "reload" : "spill", served),
-                  .span = span};
+    insert_at(rewriter, spot,
+              (Inst){.op = reload ? STR("load") : STR("save"),
+                     .kind = dma.kind,
+                     .ndst = 1,
+                     .nsrc = 1,
+                     .operands = operands,
+                     .condition = dma.condition,
+                     .meta = inserted_meta(rewriter, reload ? "reload" : "spill", dma.served),
+                     .span = span});
 }
 
 /* ---- new tensors ---- */
@@ -154,14 +163,14 @@ static Tensor added_tensor(const Tensor *original, Space space, int64_t blocks) 
     return tensor;
 }
 
-static uint32_t home_of(Rewriter *rewriter, const Segment *segment, uint32_t *homes) {
+static uint32_t home_of(Rewriter *rewriter, const Segment *segment) {
     uint32_t t = segment->tensor;
-    if (homes[t] == UINT32_MAX) {
+    if (rewriter->homes[t] == UINT32_MAX) {
         const Tensor *original = &rewriter->from->tensors[t];
-        homes[t] = add_tensor(rewriter, added_tensor(original, SPACE_DRAM, original->blocks), t,
-                              ROLE_HOME);
+        rewriter->homes[t] = add_tensor(
+            rewriter, added_tensor(original, SPACE_DRAM, original->blocks), t, ROLE_HOME);
     }
-    return homes[t];
+    return rewriter->homes[t];
 }
 
 /* ---- what a segment needs from before, and what it leaves ---- */
@@ -346,18 +355,15 @@ static bool is_reached(Rewriter *rewriter, const Segment *segment) {
     return false;
 }
 
-/* Reloads blocks at positions [first, last] of the copy, which lie side by side in the original. */
-static void reload_run(Flow *flow, Spot *spot, int64_t first, int64_t last,
-                       const Condition *condition, const Inst *served, uint32_t *homes) {
+/* Positions [first, last] of the copy, which lie side by side in the original, in its home. */
+static Operand home_operand(Flow *flow, int64_t first, int64_t last) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
     const int64_t *offsets = segment->window.offsets;
     const Tensor *original = &rewriter->from->tensors[segment->tensor];
-    Operand src = {.tensor = home_of(rewriter, segment, homes),
-                   .blocks = blocks_between(segment->window.base, offsets[first], offsets[last],
-                                            original->blocks, rewriter->arena)};
-    Operand dst = copy_operand(segment, first, last, rewriter->arena);
-    insert_at(rewriter, spot, make_dma(rewriter, true, dst, src, condition, served));
+    return (Operand){.tensor = home_of(rewriter, segment),
+                     .blocks = blocks_between(segment->window.base, offsets[first], offsets[last],
+                                              original->blocks, rewriter->arena)};
 }
 
 static Affine plus(Affine affine, int64_t step, Arena *arena) {
@@ -365,10 +371,9 @@ static Affine plus(Affine affine, int64_t step, Arena *arena) {
     return affine_difference(arena, affine, minus);
 }
 
-/* Loads the run again from where a load found it; `source` is that of its first block. */
-static void rematerialise_run(Flow *flow, Spot *spot, int64_t first, int64_t last,
-                              const DramSource *source, const Condition *condition,
-                              const Inst *served) {
+/* The operand of a DMA that loads positions [first, last] again from where a load found them;
+ * `source` is that of the first. */
+static Operand source_operand(Flow *flow, int64_t first, int64_t last, const DramSource *source) {
     Rewriter *rewriter = flow->rewriter;
     const Inst *load = &rewriter->from->insts[rewriter->plan->accesses[source->access].inst];
     Operand src = {.tensor = rewriter->new_id[source->tensor]};
@@ -383,8 +388,7 @@ static void rematerialise_run(Flow *flow, Spot *spot, int64_t first, int64_t las
         if (first != last) named->high = plus(source->index, last - first + 1, rewriter->arena);
         src.blocks = named;
     }
-    Operand dst = copy_operand(flow->segment, first, last, rewriter->arena);
-    insert_at(rewriter, spot, make_dma(rewriter, true, dst, src, condition, served));
+    return src;
 }
 
 /* True if positions [first, last] are just what the source's load wrote. */
@@ -438,7 +442,7 @@ static bool is_fetched(const Rewriter *rewriter, const Segment *segment, const I
 
 /* A single access whose operands cannot be told apart fetches for each operand what that names, or
  * everything at once where one of them names everything. */
-static void reload_operands(Flow *flow, Spot *spot, uint32_t *homes) {
+static void reload_operands(Flow *flow, Spot *spot) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
     const Inst *inst = &rewriter->from->insts[rewriter->plan->accesses[segment->first].inst];
@@ -450,15 +454,15 @@ static void reload_operands(Flow *flow, Spot *spot, uint32_t *homes) {
     for (uint32_t o = 0; o < count; o++) {
         const Operand *operand = &inst->operands[o];
         if (!is_fetched(rewriter, segment, inst, o) || (all != UINT32_MAX && o != all)) continue;
-        Operand src = {.tensor = home_of(rewriter, segment, homes), .blocks = operand->blocks};
+        Operand src = {.tensor = home_of(rewriter, segment), .blocks = operand->blocks};
         Operand dst = {
             .tensor = segment->copy,
             .blocks = window_blocks(rewriter->from, &segment->window, operand, rewriter->arena)};
-        insert_at(rewriter, spot, make_dma(rewriter, true, dst, src, inst->condition, inst));
+        insert_dma(rewriter, spot, (SpillDma){OP_LOAD, dst, src, inst->condition, inst});
     }
 }
 
-static void insert_reloads(Flow *flow, uint32_t *homes) {
+static void insert_reloads(Flow *flow) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
     if (!flow->any_need || segment->at_entry) return;
@@ -469,7 +473,7 @@ static void insert_reloads(Flow *flow, uint32_t *homes) {
     Spot *spot = spot_before(rewriter, segment, inst);
     if (segment->window.loose && segment->end == segment->first + 1 &&
         is_direct(flow, &rewriter->from->insts[inst])) {
-        reload_operands(flow, spot, homes);
+        reload_operands(flow, spot);
         return;
     }
     uint32_t below = loop_below(rewriter->from, rewriter->from->insts[inst].loop, segment->level);
@@ -480,22 +484,21 @@ static void insert_reloads(Flow *flow, uint32_t *homes) {
         DramSource source;
         bool has_source;
         int64_t last = run_end(flow, p, point, &source, &has_source);
-        if (has_source)
-            rematerialise_run(flow, spot, p, last, &source, condition, flow->first_needing);
-        else
-            reload_run(flow, spot, p, last, condition, flow->first_needing, homes);
+        Operand src =
+            has_source ? source_operand(flow, p, last, &source) : home_operand(flow, p, last);
+        Operand dst = copy_operand(segment, p, last, rewriter->arena);
+        insert_dma(rewriter, spot, (SpillDma){OP_LOAD, dst, src, condition, flow->first_needing});
         p = last;
     }
 }
 
-static void insert_stores(Flow *flow, uint32_t *homes) {
+static void insert_stores(Flow *flow) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
     for (size_t i = 0; i < flow->nstores; i++) {
         const PendingStore *store = &flow->stores[i];
         if (store->dropped) continue;
-        Operand dst = {.tensor = home_of(rewriter, segment, homes)},
-                src = {.tensor = segment->copy};
+        Operand dst = {.tensor = home_of(rewriter, segment)}, src = {.tensor = segment->copy};
         if (store->sunk) {
             int64_t first = window_position(&segment->window, store->low);
             int64_t last = first + (store->high - store->low);
@@ -508,15 +511,15 @@ static void insert_stores(Flow *flow, uint32_t *homes) {
                 window_blocks(rewriter->from, &segment->window, store->operand, rewriter->arena);
             dst.blocks = store->operand->blocks;
         }
-        insert_at(rewriter, spot_after(rewriter, segment, store->point),
-                  make_dma(rewriter, false, dst, src, store->condition, store->inst));
+        insert_dma(rewriter, spot_after(rewriter, segment, store->point),
+                   (SpillDma){OP_SAVE, dst, src, store->condition, store->inst});
     }
 }
 
 /* The value of an `input` goes home at entry, all of it. */
-static void insert_entry_store(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
-    Operand dst = {.tensor = home_of(rewriter, segment, homes)}, src = {.tensor = segment->copy};
-    insert_at(rewriter, &rewriter->start, make_dma(rewriter, false, dst, src, NULL, NULL));
+static void insert_entry_store(Rewriter *rewriter, Segment *segment) {
+    Operand dst = {.tensor = home_of(rewriter, segment)}, src = {.tensor = segment->copy};
+    insert_dma(rewriter, &rewriter->start, (SpillDma){.kind = OP_SAVE, .dst = dst, .src = src});
 }
 
 /* ---- segments ---- */
@@ -604,7 +607,7 @@ static bool can_part(const Rewriter *rewriter, uint32_t tensor, const Inst *inst
 }
 
 static Window segment_window(Rewriter *rewriter, const Segment *segment);
-static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *homes);
+static void rewrite_segment(Rewriter *rewriter, Segment *segment);
 
 /* Blocks that copies for each group would hold together. */
 static int64_t blocks_of_parts(Rewriter *rewriter, const Segment *segment, const uint32_t *groups,
@@ -621,7 +624,7 @@ static int64_t blocks_of_parts(Rewriter *rewriter, const Segment *segment, const
 
 /* A single access that names blocks which cannot be told apart gets a copy for each set of blocks,
  * so that each holds only what is named. False where it has to stay one. */
-static bool part_access(Rewriter *rewriter, const Segment *segment, uint32_t *homes) {
+static bool part_access(Rewriter *rewriter, const Segment *segment) {
     const Inst *inst = &rewriter->from->insts[rewriter->plan->accesses[segment->first].inst];
     if (segment->end != segment->first + 1 || segment->level != inst->loop || segment->groups ||
         !can_part(rewriter, segment->tensor, inst))
@@ -634,15 +637,15 @@ static bool part_access(Rewriter *rewriter, const Segment *segment, uint32_t *ho
         Segment part = *segment;
         part.groups = groups;
         part.group = group;
-        rewrite_segment(rewriter, &part, homes);
+        rewrite_segment(rewriter, &part);
     }
     return true;
 }
 
-static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *homes) {
+static void rewrite_segment(Rewriter *rewriter, Segment *segment) {
     const Tensor *original = &rewriter->from->tensors[segment->tensor];
     segment->window = segment_window(rewriter, segment);
-    if (segment->window.loose && part_access(rewriter, segment, homes)) return;
+    if (segment->window.loose && part_access(rewriter, segment)) return;
     if (segment->at_entry) {
         segment->copy = rewriter->new_id[segment->tensor];
     } else {
@@ -662,17 +665,17 @@ static void rewrite_segment(Rewriter *rewriter, Segment *segment, uint32_t *home
                  .needs = NEW_ARRAY(&rewriter->scratch, bool, count)};
     for (size_t p = 0; segment->at_entry && p < count; p++)
         flow.states[p].full = true;
-    if (segment->at_entry) insert_entry_store(rewriter, segment, homes);
+    if (segment->at_entry) insert_entry_store(rewriter, segment);
     for (uint32_t a = segment->first + segment->at_entry; a < segment->end; a++) {
         rewrite_operands(rewriter, segment, a);
         flow_access(&flow, a);
     }
     drop_superseded(&flow);
-    insert_reloads(&flow, homes);
-    insert_stores(&flow, homes);
+    insert_reloads(&flow);
+    insert_stores(&flow);
 }
 
-static void rewrite_tensor(Rewriter *rewriter, uint32_t tensor, uint32_t *homes) {
+static void rewrite_tensor(Rewriter *rewriter, uint32_t tensor) {
     const Plan *plan = rewriter->plan;
     uint32_t end = plan->first[tensor + 1];
     for (uint32_t a = plan->first[tensor]; a < end;) {
@@ -681,7 +684,7 @@ static void rewrite_tensor(Rewriter *rewriter, uint32_t tensor, uint32_t *homes)
             segment.end++;
         segment.at_entry = plan->accesses[a].inst == ENTRY;
         segment.level = segment_level(plan, tensor, segment.first, segment.end);
-        rewrite_segment(rewriter, &segment, homes);
+        rewrite_segment(rewriter, &segment);
         a = segment.end;
     }
 }
@@ -793,9 +796,10 @@ static void keep_only(Rewritten *out, const bool *keep, Arena *scratch) {
 
 /* Which instructions stay when writes to tensors of `role` must be needed: stores into homes, or
  * loads into copies. Returns how many go. */
-static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool store_inputs,
-                              bool *keep, Arena *scratch) {
+static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *keep) {
+    const Rewritten *out = rewriter->out;
     const Func *func = out->func;
+    Arena *scratch = &rewriter->scratch;
     bool *wanted = NEW_ARRAY(scratch, bool, func->ntensors);
     bool *needed = NEW_ARRAY(scratch, bool, func->ninsts);
     for (uint32_t t = 0; t < func->ntensors; t++)
@@ -805,7 +809,7 @@ static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
-        bool of_input = kind == OP_SAVE && judged && store_inputs &&
+        bool of_input = kind == OP_SAVE && judged && rewriter->options.store_inputs &&
                         out->role[inst_src(inst)->tensor] == ROLE_KEPT;
         /* A reload serves a read, even one whose condition never holds. */
         bool reload = kind == OP_LOAD && out->origin_inst[i] == INSERTED;
@@ -818,8 +822,7 @@ static uint32_t find_needless(const Rewritten *out, Role role, OpKind kind, bool
 static void remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
     Rewritten *out = rewriter->out;
     bool *keep = NEW_ARRAY(&rewriter->scratch, bool, out->func->ninsts);
-    uint32_t gone =
-        find_needless(out, role, kind, rewriter->options.store_inputs, keep, &rewriter->scratch);
+    uint32_t gone = find_needless(rewriter, role, kind, keep);
     if (gone == 0) return;
     out->removed += gone;
     keep_only(out, keep, &rewriter->scratch);
@@ -865,10 +868,10 @@ Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions optio
     rewriter.after_inst = empty_spots(&rewriter.scratch, from->ninsts);
     rewriter.before_loop = empty_spots(&rewriter.scratch, from->nloops);
     rewriter.after_loop = empty_spots(&rewriter.scratch, from->nloops);
-    uint32_t *homes = RAW_ARRAY(&rewriter.scratch, uint32_t, from->ntensors);
-    memset(homes, 0xFF, from->ntensors * sizeof *homes);
+    rewriter.homes = RAW_ARRAY(&rewriter.scratch, uint32_t, from->ntensors);
+    memset(rewriter.homes, 0xFF, from->ntensors * sizeof *rewriter.homes);
     for (uint32_t t = 0; t < from->ntensors; t++)
-        if (plan->spilled[t]) rewrite_tensor(&rewriter, t, homes);
+        if (plan->spilled[t]) rewrite_tensor(&rewriter, t);
     emit_all(&rewriter);
     out.func = build_finish(&rewriter.build);
     remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
