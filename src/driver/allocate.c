@@ -17,7 +17,7 @@
 #include "spill/everywhere.h"
 #include "spill/homes.h"
 #include "spill/keep_unspilled.h"
-#include "spill/legalize.h"
+#include "spill/names.h"
 #include "support/clock.h"
 #include "verify/verify.h"
 
@@ -224,10 +224,10 @@ static void report(Job *job) {
  * allocation where it stands for the same. */
 static void give_names(Job *job, Arena *scratch) {
     keep_unspilled(&job->code, job->facts.func, job->facts.names, job->arena);
-    legalize(&job->code, job->facts.names, NULL, job->arena);
+    name_added(&job->code, job->facts.names, NULL, job->arena);
     if (!job->earlier.func) return;
     const Str *wanted = earlier_names(&job->earlier, job->code.func, scratch);
-    legalize(&job->code, job->facts.names, wanted, job->arena);
+    name_added(&job->code, job->facts.names, wanted, job->arena);
 }
 
 /* Declarations in their order; the costs by tensor follow. */

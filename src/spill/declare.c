@@ -71,9 +71,9 @@ static void reorder(Rewritten *rewritten, const SortKey *order, Arena *arena) {
     rewritten->first_access =
         reordered(rewritten->first_access, sizeof(uint32_t), order, count, arena);
     rewritten->end_access = reordered(rewritten->end_access, sizeof(uint32_t), order, count, arena);
-    if (rewritten->window)
-        rewritten->window =
-            reordered(rewritten->window, sizeof *rewritten->window, order, count, arena);
+    if (rewritten->block_range)
+        rewritten->block_range =
+            reordered(rewritten->block_range, sizeof *rewritten->block_range, order, count, arena);
     if (!rewritten->live) return;
     Live *live = NEW(arena, Live);
     live->whole = reordered(rewritten->live->whole, sizeof *live->whole, order, count, arena);

@@ -44,14 +44,14 @@ static void find_parts(Unspilled *pass) {
 }
 
 /* Place of each block of the whole tensor, from those of the blocks that the part holds. */
-static const Place *spread_places(const Place *at, const Window *window, int64_t blocks,
+static const Place *spread_places(const Place *at, const BlockRange *range, int64_t blocks,
                                   Arena *arena) {
     if (!at) return NULL;
     Place *places = RAW_ARRAY(arena, Place, (size_t)blocks);
     for (int64_t b = 0; b < blocks; b++)
         places[b] = at[0];
-    for (int64_t i = 0; i < window->count; i++)
-        places[window->offsets[i]] = at[i];
+    for (int64_t i = 0; i < range->count; i++)
+        places[range->offsets[i]] = at[i];
     return places;
 }
 
@@ -61,11 +61,11 @@ static void restore(Unspilled *pass, uint32_t u) {
     uint32_t t = rewritten->origin[u];
     if (rewritten->role[u] != ROLE_PART || pass->has_own[t] || pass->is_web[t]) return;
     pass->has_own[t] = true;
-    const Window *window = rewritten->window[u];
-    if (window->base.count > 0) return;
+    const BlockRange *range = rewritten->block_range[u];
+    if (range->base.count > 0) return;
     Tensor *tensor = &rewritten->func->tensors[u];
     const Tensor *original = &pass->from->tensors[t];
-    const Place *at = spread_places(tensor->at, window, original->blocks, pass->arena);
+    const Place *at = spread_places(tensor->at, range, original->blocks, pass->arena);
     if (tensor->blocks != original->blocks) rewritten->live = NULL;
     *tensor = *original;
     tensor->at = at;

@@ -78,31 +78,31 @@ static bool source_changes(const Sources *sources, uint32_t tensor, uint32_t fro
 
 typedef enum { APART, COVERS, MAY_TOUCH } Hit;
 
-/* How a write's destination meets the block at `offset` of the window. */
-static Hit hit_of(const Func *func, const Window *window, const Operand *operand, int64_t offset,
+/* How a write's destination meets the block at `offset` of the block range. */
+static Hit hit_of(const Func *func, const BlockRange *range, const Operand *operand, int64_t offset,
                   Arena *arena) {
     if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL) return COVERS;
     const Operand *one[] = {operand};
-    Inst anywhere = {.loop = window->level}; /* what guards the write is no matter here */
+    Inst anywhere = {.loop = range->level}; /* what guards the write is no matter here */
     const Inst *inst[] = {&anywhere};
-    Window own = window_make(func, window->level, one, inst, 1, arena);
-    if (own.loose || !affine_equal(own.base, window->base)) {
+    BlockRange own = block_range_make(func, range->level, one, inst, 1, arena);
+    if (own.loose || !affine_equal(own.base, range->base)) {
         BlockSpan span = operand_blocks(func, operand);
-        bool constant = window->base.count == 0 && window->level == NO_LOOP;
+        bool constant = range->base.count == 0 && range->level == NO_LOOP;
         return constant && (offset < span.first || offset > span.last) ? APART : MAY_TOUCH;
     }
     if (offset < own.offsets[0] || offset > own.offsets[own.count - 1]) return APART;
-    return window_extent(func, &own, operand).exact ? COVERS : MAY_TOUCH;
+    return block_range_extent(func, &own, operand).exact ? COVERS : MAY_TOUCH;
 }
 
-static Hit access_hit(const Plan *plan, uint32_t tensor, uint32_t access, const Window *window,
+static Hit access_hit(const Plan *plan, uint32_t tensor, uint32_t access, const BlockRange *range,
                       int64_t offset, Arena *arena, const Operand **found) {
     if (plan->accesses[access].inst == ENTRY) return COVERS;
     const Inst *inst = &plan->func->insts[plan->accesses[access].inst];
     Hit worst = APART;
     for (uint32_t o = 0; o < inst->ndst; o++) {
         if (inst->operands[o].tensor != tensor) continue;
-        Hit hit = hit_of(plan->func, window, &inst->operands[o], offset, arena);
+        Hit hit = hit_of(plan->func, range, &inst->operands[o], offset, arena);
         if (hit == APART) continue;
         worst = worst == APART ? hit : MAY_TOUCH;
         *found = &inst->operands[o];
@@ -139,11 +139,11 @@ static uint32_t outermost_apart(const Func *func, uint32_t loop, uint32_t level)
 
 /* The write that reaches the reload linearly, or UINT32_MAX. */
 static uint32_t reaching_write(const Plan *plan, const Sources *sources, uint32_t tensor,
-                               uint32_t access, const Window *window, int64_t offset, Arena *arena,
-                               const Operand **dst, Hit *hit) {
+                               uint32_t access, const BlockRange *range, int64_t offset,
+                               Arena *arena, const Operand **dst, Hit *hit) {
     uint32_t write = sources->last_write[access];
     for (int scanned = 0; write != UINT32_MAX && scanned < MOST_SCANNED; scanned++) {
-        *hit = access_hit(plan, tensor, write, window, offset, arena, dst);
+        *hit = access_hit(plan, tensor, write, range, offset, arena, dst);
         if (*hit != APART) return write;
         write = sources->last_write[write];
     }
@@ -152,28 +152,28 @@ static uint32_t reaching_write(const Plan *plan, const Sources *sources, uint32_
 
 /* True if a write behind the reload, before instruction `end`, may touch the block. */
 static bool written_behind(const Plan *plan, const Sources *sources, uint32_t tensor,
-                           uint32_t access, const Window *window, int64_t offset, uint32_t end,
+                           uint32_t access, const BlockRange *range, int64_t offset, uint32_t end,
                            Arena *arena) {
     uint32_t write = plan->accesses[access].writes ? access : sources->next_write[access];
     for (int scanned = 0; write != UINT32_MAX && plan->accesses[write].inst < end; scanned++) {
         const Operand *dst;
         if (scanned == MOST_SCANNED ||
-            access_hit(plan, tensor, write, window, offset, arena, &dst) != APART)
+            access_hit(plan, tensor, write, range, offset, arena, &dst) != APART)
             return true;
         write = sources->next_write[write];
     }
     return false;
 }
 
-/* True if the window moves on in each iteration of the loop, in which the tensor is written: what
- * is written beside it now may be in it later. */
-static bool moves_to_written(const Plan *plan, uint32_t tensor, const Window *window,
+/* True if the block range moves on in each iteration of the loop, in which the tensor is written:
+ * what is written beside it now may be in it later. */
+static bool moves_to_written(const Plan *plan, uint32_t tensor, const BlockRange *range,
                              uint32_t loop) {
     const Loop *around = &plan->func->loops[loop];
     bool moves = false, written = false;
-    for (uint32_t i = 0; i < window->base.count; i++)
-        moves |= window->base.terms[i].loop != NO_LOOP &&
-                 loop_encloses(plan->func, loop, window->base.terms[i].loop);
+    for (uint32_t i = 0; i < range->base.count; i++)
+        moves |= range->base.terms[i].loop != NO_LOOP &&
+                 loop_encloses(plan->func, loop, range->base.terms[i].loop);
     for (uint32_t a = plan->first[tensor]; moves && a < plan->first[tensor + 1]; a++) {
         const PlanAccess *access = &plan->accesses[a];
         written |= access->writes && access->inst >= around->first && access->inst < around->end;
@@ -207,13 +207,13 @@ static Affine low_index(const Operand *operand, Arena *arena) {
 }
 
 /* base + offset */
-static Affine wanted_block(const Window *window, int64_t offset, Arena *arena) {
-    if (window->base.modulus) return window->base;
-    Term *terms = NEW_ARRAY(arena, Term, (size_t)window->base.count + 1);
-    for (uint32_t i = 0; i < window->base.count; i++)
-        terms[i] = window->base.terms[i];
-    terms[window->base.count] = (Term){offset, NO_LOOP};
-    return (Affine){terms, window->base.count + 1, 0};
+static Affine wanted_block(const BlockRange *range, int64_t offset, Arena *arena) {
+    if (range->base.modulus) return range->base;
+    Term *terms = NEW_ARRAY(arena, Term, (size_t)range->base.count + 1);
+    for (uint32_t i = 0; i < range->base.count; i++)
+        terms[i] = range->base.terms[i];
+    terms[range->base.count] = (Term){offset, NO_LOOP};
+    return (Affine){terms, range->base.count + 1, 0};
 }
 
 /* source block = source index - destination index + wanted block. A remainder on either side tells
@@ -229,52 +229,52 @@ static bool source_block(Affine from, Affine to, Affine wanted, Arena *arena, Af
 
 /* The block of the source that the wanted one came from, if its index names loops around the reload
  * only. */
-static bool map_block(const Func *func, const Window *window, int64_t offset, const Operand *dst,
+static bool map_block(const Func *func, const BlockRange *range, int64_t offset, const Operand *dst,
                       const Operand *src, Arena *arena, Affine *index) {
     if (!source_block(low_index(src, arena), low_index(dst, arena),
-                      wanted_block(window, offset, arena), arena, index))
+                      wanted_block(range, offset, arena), arena, index))
         return false;
     const Affine zero = {0};
     if (!index->modulus) *index = affine_difference(arena, *index, zero);
     for (uint32_t i = 0; i < index->count; i++) {
         uint32_t loop = index->terms[i].loop;
         if (loop != NO_LOOP &&
-            (window->level == NO_LOOP || !loop_encloses(func, loop, window->level)))
+            (range->level == NO_LOOP || !loop_encloses(func, loop, range->level)))
             return false;
     }
-    Range range = affine_range(*index, func, NULL);
-    return range.low >= 0 && range.high < func->tensors[src->tensor].blocks;
+    Range named = affine_range(*index, func, NULL);
+    return named.low >= 0 && named.high < func->tensors[src->tensor].blocks;
 }
 
 bool source_find(const Plan *plan, const Sources *sources, uint32_t tensor, uint32_t access,
-                 const Window *window, int64_t offset, uint32_t point, Arena *arena,
+                 const BlockRange *range, int64_t offset, uint32_t point, Arena *arena,
                  DramSource *source) {
     const Func *func = plan->func;
     const Operand *dst = NULL;
     Hit hit;
-    if (window->loose) return false;
+    if (range->loose) return false;
     uint32_t write =
-        reaching_write(plan, sources, tensor, access, window, offset, arena, &dst, &hit);
+        reaching_write(plan, sources, tensor, access, range, offset, arena, &dst, &hit);
     if (write == UINT32_MAX || plan->accesses[write].inst == ENTRY) return false;
     uint32_t load = plan->accesses[write].inst;
     const Inst *inst = &func->insts[load];
     const Operand *src = inst_src(inst);
     if (inst->kind != OP_LOAD || inst->accumulate || inst->condition || src->region || dst->region)
         return false;
-    uint32_t apart = outermost_apart(func, inst->loop, window->level);
+    uint32_t apart = outermost_apart(func, inst->loop, range->level);
     if (hit == MAY_TOUCH && (apart == NO_LOOP || !dst->blocks || dst->blocks->kind != BLOCKS_ONE ||
                              !fills_in_loop(plan, tensor, write, apart, dst->blocks->low)))
         return false;
-    uint32_t around = outermost_apart(func, window->level, inst->loop);
+    uint32_t around = outermost_apart(func, range->level, inst->loop);
     uint32_t end = around == NO_LOOP ? point : func->loops[around].end;
     uint32_t begin = apart == NO_LOOP ? load + 1 : func->loops[apart].first;
     if (source_changes(sources, src->tensor, begin, end)) return false;
     if (around != NO_LOOP &&
-        (moves_to_written(plan, tensor, window, around) ||
-         written_behind(plan, sources, tensor, access, window, offset, end, arena)))
+        (moves_to_written(plan, tensor, range, around) ||
+         written_behind(plan, sources, tensor, access, range, offset, end, arena)))
         return false;
     *source = (DramSource){.access = write, .tensor = src->tensor, .same_form = apart == NO_LOOP};
-    if (!map_block(func, window, offset, dst, src, arena, &source->index)) return false;
+    if (!map_block(func, range, offset, dst, src, arena, &source->index)) return false;
     source->alike = same_shape(&func->tensors[tensor], &func->tensors[src->tensor]) &&
                     names_as_many(func, dst, src, arena);
     return source->alike || source->same_form;

@@ -2,8 +2,8 @@
 #ifndef SPILL_REMAT_H
 #define SPILL_REMAT_H
 
+#include "spill/block_range.h"
 #include "spill/plan.h"
-#include "spill/window.h"
 
 /* Writes of each dram tensor, in program order, and each access's neighbours among the writes. */
 typedef struct {
@@ -28,13 +28,13 @@ typedef struct {
     bool alike;      /* block for block of one shape: any part may be fetched by index */
 } DramSource;
 
-/* Looks for the source of the block at `offset` of `window`, for a reload before instruction
- * `point` in the body of loop window->level that serves accesses from `access` on. Legal only if
+/* Looks for the source of the block at `offset` of `range`, for a reload before instruction
+ * `point` in the body of loop range->level that serves accesses from `access` on. Legal only if
  * one plain unconditional load reaches it, unchanged in both places on every path, back edges
  * included. O(writes scanned), at most a bounded number; false where there is none or the search is
  * cut. */
 bool source_find(const Plan *plan, const Sources *sources, uint32_t tensor, uint32_t access,
-                 const Window *window, int64_t offset, uint32_t point, Arena *arena,
+                 const BlockRange *range, int64_t offset, uint32_t point, Arena *arena,
                  DramSource *source);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "analysis/live.h"
 #include "ir/build.h"
-#include "spill/window.h"
+#include "spill/block_range.h"
 
 /* An instruction to insert, in a list of those that go to the same spot. */
 typedef struct {
@@ -45,7 +45,7 @@ typedef struct {
     bool at_entry;          /* begins with the value of an `input`: the tensor itself is the copy */
     const uint32_t *groups; /* of a single access: group of each operand, NULL where all are one */
     uint32_t group;         /* the group that this copy serves */
-    Window window;
+    BlockRange range;
     uint32_t copy; /* the new tensor */
 } Segment;
 
@@ -136,14 +136,14 @@ static uint32_t add_tensor(Rewriter *rewriter, Tensor tensor, uint32_t origin, R
         out->end_access =
             arena_grow(&rewriter->scratch, out->end_access, capacity, larger, sizeof(uint32_t));
         out->role = arena_grow(&rewriter->scratch, out->role, capacity, larger, 1);
-        out->window =
-            arena_grow(&rewriter->scratch, out->window, capacity, larger, sizeof *out->window);
+        out->block_range = arena_grow(&rewriter->scratch, out->block_range, capacity, larger,
+                                      sizeof *out->block_range);
         rewriter->origin_capacity = larger;
     }
     out->origin[id] = origin;
     out->role[id] = (uint8_t)role;
     out->first_access[id] = out->end_access[id] = 0;
-    out->window[id] = NULL;
+    out->block_range[id] = NULL;
     return id;
 }
 
@@ -197,8 +197,8 @@ typedef struct {
 typedef struct {
     Rewriter *rewriter;
     Segment *segment;
-    BlockState *states; /* [window.count] */
-    bool *needs;        /* [window.count] the old value is needed */
+    BlockState *states; /* [range.count] */
+    bool *needs;        /* [range.count] the old value is needed */
     bool any_need;
     const Inst *first_needing;
     bool unconditional; /* the reload may not take a condition */
@@ -219,9 +219,9 @@ static void need_block(Flow *flow, int64_t position, const Inst *inst) {
 }
 
 static void flow_read(Flow *flow, const Inst *inst, const Operand *operand) {
-    const Window *window = &flow->segment->window;
-    WindowExtent extent = window_extent(flow->rewriter->from, window, operand);
-    int64_t first = window_position(window, extent.low);
+    const BlockRange *range = &flow->segment->range;
+    BlockExtent extent = block_range_extent(flow->rewriter->from, range, operand);
+    int64_t first = block_range_position(range, extent.low);
     for (int64_t p = first; p <= first + (extent.high - extent.low); p++) {
         BlockState *state = &flow->states[p];
         bool holds = state->full || (state->condition && state->loop == inst->loop &&
@@ -235,8 +235,8 @@ static void flow_read(Flow *flow, const Inst *inst, const Operand *operand) {
 static bool fills_extent(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
     const Func *func = flow->rewriter->from;
     const Segment *segment = flow->segment;
-    /* In a loose window the extent is more than what the index names. */
-    if (segment->window.loose || !operand->blocks || operand->blocks->kind != BLOCKS_ONE)
+    /* In a loose block range the extent is more than what the index names. */
+    if (segment->range.loose || !operand->blocks || operand->blocks->kind != BLOCKS_ONE)
         return false;
     Affine index = operand->blocks->low;
     if (index.modulus) return false;
@@ -278,9 +278,9 @@ static const Condition *outer_condition(Flow *flow, const Inst *inst) {
 
 static void flow_write(Flow *flow, const Inst *inst, const Operand *operand, uint32_t access) {
     const Func *func = flow->rewriter->from;
-    const Window *window = &flow->segment->window;
-    WindowExtent extent = window_extent(func, window, operand);
-    int64_t first = window_position(window, extent.low);
+    const BlockRange *range = &flow->segment->range;
+    BlockExtent extent = block_range_extent(func, range, operand);
+    int64_t first = block_range_position(range, extent.low);
     bool whole = operand_is_whole(func, operand);
     bool sunk = !is_direct(flow, inst);
     bool sure = !inst->condition && whole &&
@@ -338,7 +338,7 @@ static void drop_superseded(Flow *flow) {
 static Operand copy_operand(Segment *segment, int64_t first, int64_t last, Arena *arena) {
     Affine none = {0};
     return (Operand){.tensor = segment->copy,
-                     .blocks = blocks_between(none, first, last, segment->window.count, arena)};
+                     .blocks = blocks_between(none, first, last, segment->range.count, arena)};
 }
 
 /* True if some write runs before the segment's reload: else there is nothing to fetch. */
@@ -359,10 +359,10 @@ static bool is_reached(Rewriter *rewriter, const Segment *segment) {
 static Operand home_operand(Flow *flow, int64_t first, int64_t last) {
     Rewriter *rewriter = flow->rewriter;
     Segment *segment = flow->segment;
-    const int64_t *offsets = segment->window.offsets;
+    const int64_t *offsets = segment->range.offsets;
     const Tensor *original = &rewriter->from->tensors[segment->tensor];
     return (Operand){.tensor = home_of(rewriter, segment),
-                     .blocks = blocks_between(segment->window.base, offsets[first], offsets[last],
+                     .blocks = blocks_between(segment->range.base, offsets[first], offsets[last],
                                               original->blocks, rewriter->arena)};
 }
 
@@ -394,14 +394,15 @@ static Operand source_operand(Flow *flow, int64_t first, int64_t last, const Dra
 /* True if positions [first, last] are just what the source's load wrote. */
 static bool is_all_of_load(Flow *flow, const DramSource *source, int64_t first, int64_t last) {
     Rewriter *rewriter = flow->rewriter;
-    const Window *window = &flow->segment->window;
+    const BlockRange *range = &flow->segment->range;
     const Inst *load = &rewriter->from->insts[rewriter->plan->accesses[source->access].inst];
     const Operand *one[] = {&load->operands[0]};
     const Inst *inst[] = {load};
-    Window own = window_make(rewriter->from, window->level, one, inst, 1, &rewriter->scratch);
-    return !own.loose && affine_equal(own.base, window->base) && own.count == last - first + 1 &&
-           own.offsets[0] == window->offsets[first] &&
-           own.offsets[own.count - 1] == window->offsets[last];
+    BlockRange own =
+        block_range_make(rewriter->from, range->level, one, inst, 1, &rewriter->scratch);
+    return !own.loose && affine_equal(own.base, range->base) && own.count == last - first + 1 &&
+           own.offsets[0] == range->offsets[first] &&
+           own.offsets[own.count - 1] == range->offsets[last];
 }
 
 /* The longest run of needed blocks from `first` on that lie side by side in the original and, where
@@ -410,17 +411,17 @@ static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *so
                        bool *has_source) {
     Rewriter *rewriter = flow->rewriter;
     const Segment *segment = flow->segment;
-    const Window *window = &segment->window;
+    const BlockRange *range = &segment->range;
     *has_source = rewriter->options.remat && !segment->at_entry &&
                   source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
-                              window, window->offsets[first], point, rewriter->arena, source);
+                              range, range->offsets[first], point, rewriter->arena, source);
     int64_t last = first;
-    while (last + 1 < window->count && flow->needs[last + 1] &&
-           window->offsets[last + 1] == window->offsets[last] + 1) {
+    while (last + 1 < range->count && flow->needs[last + 1] &&
+           range->offsets[last + 1] == range->offsets[last] + 1) {
         DramSource next;
         bool found = rewriter->options.remat &&
                      source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
-                                 window, window->offsets[last + 1], point, rewriter->arena, &next);
+                                 range, range->offsets[last + 1], point, rewriter->arena, &next);
         if (found != *has_source) break;
         if (found &&
             (next.tensor != source->tensor ||
@@ -449,7 +450,7 @@ static void reload_operands(Flow *flow, Spot *spot) {
     uint32_t count = inst->ndst + inst->nsrc, all = UINT32_MAX;
     for (uint32_t o = 0; o < count; o++)
         if (is_fetched(rewriter, segment, inst, o) &&
-            !window_blocks(rewriter->from, &segment->window, &inst->operands[o], rewriter->arena))
+            !blocks_in_range(rewriter->from, &segment->range, &inst->operands[o], rewriter->arena))
             all = o;
     for (uint32_t o = 0; o < count; o++) {
         const Operand *operand = &inst->operands[o];
@@ -457,7 +458,7 @@ static void reload_operands(Flow *flow, Spot *spot) {
         Operand src = {.tensor = home_of(rewriter, segment), .blocks = operand->blocks};
         Operand dst = {
             .tensor = segment->copy,
-            .blocks = window_blocks(rewriter->from, &segment->window, operand, rewriter->arena)};
+            .blocks = blocks_in_range(rewriter->from, &segment->range, operand, rewriter->arena)};
         insert_dma(rewriter, spot, (SpillDma){OP_LOAD, dst, src, inst->condition, inst});
     }
 }
@@ -471,7 +472,7 @@ static void insert_reloads(Flow *flow) {
     if (!is_reached(rewriter, segment) && !rewriter->plan->accesses[segment->first].reads) return;
     uint32_t inst = rewriter->plan->accesses[segment->first].inst;
     Spot *spot = spot_before(rewriter, segment, inst);
-    if (segment->window.loose && segment->end == segment->first + 1 &&
+    if (segment->range.loose && segment->end == segment->first + 1 &&
         is_direct(flow, &rewriter->from->insts[inst])) {
         reload_operands(flow, spot);
         return;
@@ -479,7 +480,7 @@ static void insert_reloads(Flow *flow) {
     uint32_t below = loop_below(rewriter->from, rewriter->from->insts[inst].loop, segment->level);
     uint32_t point = below == NO_LOOP ? inst : rewriter->from->loops[below].first;
     const Condition *condition = flow->unconditional ? NULL : flow->first_needing->condition;
-    for (int64_t p = 0; p < segment->window.count; p++) {
+    for (int64_t p = 0; p < segment->range.count; p++) {
         if (!flow->needs[p]) continue;
         DramSource source;
         bool has_source;
@@ -500,15 +501,15 @@ static void insert_stores(Flow *flow) {
         if (store->dropped) continue;
         Operand dst = {.tensor = home_of(rewriter, segment)}, src = {.tensor = segment->copy};
         if (store->sunk) {
-            int64_t first = window_position(&segment->window, store->low);
+            int64_t first = block_range_position(&segment->range, store->low);
             int64_t last = first + (store->high - store->low);
             src = copy_operand(segment, first, last, rewriter->arena);
             dst.blocks =
-                blocks_between(segment->window.base, store->low, store->high,
+                blocks_between(segment->range.base, store->low, store->high,
                                rewriter->from->tensors[segment->tensor].blocks, rewriter->arena);
         } else {
             src.blocks =
-                window_blocks(rewriter->from, &segment->window, store->operand, rewriter->arena);
+                blocks_in_range(rewriter->from, &segment->range, store->operand, rewriter->arena);
             dst.blocks = store->operand->blocks;
         }
         insert_dma(rewriter, spot_after(rewriter, segment, store->point),
@@ -545,8 +546,8 @@ static void rewrite_operands(Rewriter *rewriter, Segment *segment, uint32_t acce
         if (!serves_operand(segment, inst, o)) continue;
         operands[o].tensor = segment->copy;
         if (!segment->at_entry)
-            operands[o].blocks = window_blocks(rewriter->from, &segment->window, &inst->operands[o],
-                                               rewriter->arena);
+            operands[o].blocks = blocks_in_range(rewriter->from, &segment->range,
+                                                 &inst->operands[o], rewriter->arena);
     }
 }
 
@@ -559,12 +560,12 @@ static uint32_t segment_level(const Plan *plan, uint32_t tensor, uint32_t first,
     return level;
 }
 
-static Window segment_window(Rewriter *rewriter, const Segment *segment) {
+static BlockRange segment_range(Rewriter *rewriter, const Segment *segment) {
     const Func *func = rewriter->from;
     const Operand **operands = NULL;
     const Inst **insts = NULL;
     size_t count = 0, capacity = 0, ninsts = 0, inst_capacity = 0;
-    if (segment->at_entry) return window_whole(func, segment->tensor, rewriter->arena);
+    if (segment->at_entry) return block_range_whole(func, segment->tensor, rewriter->arena);
     for (uint32_t a = segment->first; a < segment->end; a++) {
         const Inst *inst = &func->insts[rewriter->plan->accesses[a].inst];
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
@@ -573,7 +574,8 @@ static Window segment_window(Rewriter *rewriter, const Segment *segment) {
             PUSH(&rewriter->scratch, insts, ninsts, inst_capacity, inst);
         }
     }
-    return window_make(func, segment->level, operands, insts, (uint32_t)count, rewriter->arena);
+    return block_range_make(func, segment->level, operands, insts, (uint32_t)count,
+                            rewriter->arena);
 }
 
 /* Groups an access's operands by the blocks that they name; returns how many groups. */
@@ -606,7 +608,7 @@ static bool can_part(const Rewriter *rewriter, uint32_t tensor, const Inst *inst
     return written <= 1 || !in_part;
 }
 
-static Window segment_window(Rewriter *rewriter, const Segment *segment);
+static BlockRange segment_range(Rewriter *rewriter, const Segment *segment);
 static void rewrite_segment(Rewriter *rewriter, Segment *segment);
 
 /* Blocks that copies for each group would hold together. */
@@ -617,7 +619,7 @@ static int64_t blocks_of_parts(Rewriter *rewriter, const Segment *segment, const
         Segment part = *segment;
         part.groups = groups;
         part.group = group;
-        sum += segment_window(rewriter, &part).count;
+        sum += segment_range(rewriter, &part).count;
     }
     return sum;
 }
@@ -631,7 +633,7 @@ static bool part_access(Rewriter *rewriter, const Segment *segment) {
         return false;
     uint32_t *groups = RAW_ARRAY(&rewriter->scratch, uint32_t, (size_t)inst->ndst + inst->nsrc);
     uint32_t count = group_operands(rewriter, segment->tensor, inst, groups);
-    if (count < 2 || blocks_of_parts(rewriter, segment, groups, count) > segment->window.count)
+    if (count < 2 || blocks_of_parts(rewriter, segment, groups, count) > segment->range.count)
         return false;
     for (uint32_t group = 0; group < count; group++) {
         Segment part = *segment;
@@ -644,21 +646,20 @@ static bool part_access(Rewriter *rewriter, const Segment *segment) {
 
 static void rewrite_segment(Rewriter *rewriter, Segment *segment) {
     const Tensor *original = &rewriter->from->tensors[segment->tensor];
-    segment->window = segment_window(rewriter, segment);
-    if (segment->window.loose && part_access(rewriter, segment)) return;
+    segment->range = segment_range(rewriter, segment);
+    if (segment->range.loose && part_access(rewriter, segment)) return;
     if (segment->at_entry) {
         segment->copy = rewriter->new_id[segment->tensor];
     } else {
-        segment->copy =
-            add_tensor(rewriter, added_tensor(original, SPACE_SB, segment->window.count),
-                       segment->tensor, ROLE_COPY);
+        segment->copy = add_tensor(rewriter, added_tensor(original, SPACE_SB, segment->range.count),
+                                   segment->tensor, ROLE_COPY);
         rewriter->out->first_access[segment->copy] = segment->first;
         rewriter->out->end_access[segment->copy] = segment->end;
-        Window *window = NEW(rewriter->arena, Window);
-        *window = segment->window;
-        rewriter->out->window[segment->copy] = window;
+        BlockRange *range = NEW(rewriter->arena, BlockRange);
+        *range = segment->range;
+        rewriter->out->block_range[segment->copy] = range;
     }
-    size_t count = (size_t)segment->window.count;
+    size_t count = (size_t)segment->range.count;
     Flow flow = {.rewriter = rewriter,
                  .segment = segment,
                  .states = NEW_ARRAY(&rewriter->scratch, BlockState, count),
@@ -774,7 +775,7 @@ static void keep_only(Rewritten *out, const bool *keep, Arena *scratch) {
         out->role[new_id[t]] = out->role[t];
         out->first_access[new_id[t]] = out->first_access[t];
         out->end_access[new_id[t]] = out->end_access[t];
-        out->window[new_id[t]] = out->window[t];
+        out->block_range[new_id[t]] = out->block_range[t];
     }
     for (Walk walk = walk_begin(from); walk_next(&walk);) {
         if (walk.event == WALK_CLOSE) build_end_loop(&build);
@@ -845,7 +846,7 @@ static void move_result(Rewritten *out, Arena *arena) {
     out->role = moved(out->role, func->ntensors, sizeof *out->role, arena);
     out->first_access = moved(out->first_access, func->ntensors, sizeof *out->first_access, arena);
     out->end_access = moved(out->end_access, func->ntensors, sizeof *out->end_access, arena);
-    out->window = moved(out->window, func->ntensors, sizeof *out->window, arena);
+    out->block_range = moved(out->block_range, func->ntensors, sizeof *out->block_range, arena);
     out->origin_inst = moved(out->origin_inst, func->ninsts, sizeof *out->origin_inst, arena);
 }
 

@@ -3,9 +3,9 @@
 #define SPILL_REWRITE_H
 
 #include "analysis/live.h"
+#include "spill/block_range.h"
 #include "spill/plan.h"
 #include "spill/remat.h"
-#include "spill/window.h"
 
 typedef enum {
     ROLE_KEPT, /* a tensor of the input */
@@ -24,11 +24,11 @@ typedef struct {
     uint32_t
         *first_access;    /* [ntensors] of copies: the plan's accesses [first_access, end_access) */
     uint32_t *end_access; /* that one serves */
-    const Window **window; /* [ntensors] of copies: the blocks that one holds, NULL for others; NULL
-                              where nothing was rewritten */
-    uint32_t *origin_inst; /* [ninsts] instruction of the plan's function, or INSERTED */
-    uint32_t removed;      /* inserted DMAs that were found to be needless, and loads dropped */
-    const Live *live;      /* ranges of func where they are known already, else NULL */
+    const BlockRange **block_range; /* [ntensors] of copies: the blocks that one holds, NULL for
+                              others; NULL where nothing was rewritten */
+    uint32_t *origin_inst;          /* [ninsts] instruction of the plan's function, or INSERTED */
+    uint32_t removed; /* inserted DMAs that were found to be needless, and loads dropped */
+    const Live *live; /* ranges of func where they are known already, else NULL */
 } Rewritten;
 
 typedef struct {
@@ -39,7 +39,7 @@ typedef struct {
 
 /* Requires a closed plan. Makes the function in which each spilled tensor has a home in DRAM,
  * working copies, stores and reloads; then removes stores that no reload needs and loads that no
- * read needs. New tensors have no names yet (legalize() gives them) and no place. The plan's
+ * read needs. New tensors have no names yet (name_added() gives them) and no place. The plan's
  * function is left as it is; what is not spilled is shared with it. O(operands + accesses of
  * spilled tensors times their blocks). */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);

@@ -5,8 +5,7 @@
 /* A copy that serves one access and lives beside it cannot be cut any further. */
 static bool is_minimal(const Rewritten *code, const Plan *plan, uint32_t tensor) {
     uint32_t first = code->first_access[tensor];
-    if (code->role[tensor] != ROLE_COPY || code->end_access[tensor] != first + 1)
-        return false;
+    if (code->role[tensor] != ROLE_COPY || code->end_access[tensor] != first + 1) return false;
     uint32_t loop = plan->accesses[first].loop;
     return loop == NO_LOOP || plan_loop(plan, code->origin[tensor], loop)->cut;
 }

@@ -8,7 +8,7 @@
 #include "ir/dma.h"
 #include "place/evict.h"
 #include "spill/headroom.h"
-#include "spill/legalize.h"
+#include "spill/names.h"
 #include "support/clock.h"
 
 State *state_make(const Facts *facts, Method method) {
@@ -71,7 +71,7 @@ void rewrite_state(State *state) {
     state->code = plan_spills(&state->plan)
                       ? rewrite(&state->plan, &facts->sources, options, &state->memory)
                       : rewrite_nothing(facts->func, &facts->live, &state->memory);
-    if (facts->named) legalize(&state->code, facts->names, NULL, &state->memory);
+    if (facts->named) name_added(&state->code, facts->names, NULL, &state->memory);
     state->seconds.spill += clock_now() - begin;
 }
 

@@ -16,10 +16,10 @@ typedef enum {
 /* How a strategy goes about it; set once. */
 typedef struct {
     const char *name;
-    bool flat;         /* costs, ranges and select of the flat allocator */
-    int metric;        /* of simplify, 0 to 2 */
-    PlaceEffort place; /* how places are looked for */
-    uint32_t percent;  /* of the State Buffer that choices of gaps leave free */
+    bool flat;                         /* costs, ranges and select of the flat allocator */
+    int metric;                        /* of simplify, 0 to 2 */
+    PlaceEffort place;                 /* how places are looked for */
+    uint32_t percent;                  /* of the State Buffer that choices of gaps leave free */
     uint64_t joint_steps, exact_steps; /* of the joint search, and of the exact one */
     uint64_t scale; /* of the steps of every search: 1, or 10, 100 ... with more effort */
 } Method;

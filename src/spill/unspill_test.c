@@ -44,7 +44,8 @@ static void begin(Test *test, uint64_t seed, uint32_t percent, uint32_t more) {
     test->facts = facts_make(module->funcs, &test->live, &module->target, &test->arena);
     test->facts.remat = false;
     test->facts.size *= more;
-    test->state = state_make(&test->facts, (Method){.name = "test", .place = PLACE_EVICT, .scale = 1});
+    test->state =
+        state_make(&test->facts, (Method){.name = "test", .place = PLACE_EVICT, .scale = 1});
     cut_everything(test);
     rewrite_test(test);
     assert_true(place_state(test->state));

@@ -15,7 +15,7 @@
 #include "ir/marks.h"
 #include "spill/everywhere.h"
 #include "spill/homes.h"
-#include "spill/legalize.h"
+#include "spill/names.h"
 #include "test/bytes.h"
 #include "test/chance.h"
 #include "test/count.h"
@@ -431,7 +431,7 @@ static const Func *spilled_everywhere(const Module *module, Arena *arena) {
     Str *names = NEW_ARRAY(arena, Str, func->ntensors);
     for (uint32_t i = 0; i < func->ntensors; i++)
         names[i] = func->tensors[i].name;
-    legalize(&result, names, NULL, arena);
+    name_added(&result, names, NULL, arena);
     place_homes(&result, arena);
     mark_copies(result.func, arena);
     return result.func;

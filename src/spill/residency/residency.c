@@ -92,10 +92,11 @@ static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
         const Operand *operand = &inst->operands[o];
         if (operand->tensor != tensor) continue;
-        Window window = window_make(pass->func, info->loop, &operand, &inst, 1, &pass->scratch);
+        BlockRange range =
+            block_range_make(pass->func, info->loop, &operand, &inst, 1, &pass->scratch);
         DramSource source;
-        bool found = source_find(pass->plan, pass->sources, tensor, access, &window,
-                                 window.offsets[0], info->inst, &pass->scratch, &source);
+        bool found = source_find(pass->plan, pass->sources, tensor, access, &range,
+                                 range.offsets[0], info->inst, &pass->scratch, &source);
         return found ? source.access : UINT32_MAX;
     }
     return UINT32_MAX;

@@ -1,6 +1,6 @@
 /* Which blocks of a spilled tensor a working copy holds, and how operands find them in it. */
-#ifndef SPILL_WINDOW_H
-#define SPILL_WINDOW_H
+#ifndef SPILL_BLOCK_RANGE_H
+#define SPILL_BLOCK_RANGE_H
 
 #include "ir/ir.h"
 
@@ -14,31 +14,31 @@ typedef struct {
     int64_t count;
     bool loose; /* operands' indices could not be told apart: the copy holds all that they can
                    name, and each names its blocks itself */
-} Window;
+} BlockRange;
 
-/* Blocks that one operand names in a window, by offset, ends included. */
+/* Blocks that one operand names in a block range, by offset, ends included. */
 typedef struct {
     int64_t low, high;
     bool exact; /* it names just these on every run; else some of them */
-} WindowExtent;
+} BlockExtent;
 
-/* The window that serves all `operands` (of one tensor, [count]), each standing at insts[i], for a
- * copy that lives in `level`. O(count plus blocks). */
-Window window_make(const Func *func, uint32_t level, const Operand *const *operands,
-                   const Inst *const *insts, uint32_t count, Arena *arena);
+/* The block range that serves all `operands` (of one tensor, [count]), each standing at insts[i],
+ * for a copy that lives in `level`. O(count plus blocks). */
+BlockRange block_range_make(const Func *func, uint32_t level, const Operand *const *operands,
+                            const Inst *const *insts, uint32_t count, Arena *arena);
 
-/* The window of the whole tensor. */
-Window window_whole(const Func *func, uint32_t tensor, Arena *arena);
+/* The block range of the whole tensor. */
+BlockRange block_range_whole(const Func *func, uint32_t tensor, Arena *arena);
 
 /* What the operand names in it. Loose: everything. */
-WindowExtent window_extent(const Func *func, const Window *window, const Operand *operand);
+BlockExtent block_range_extent(const Func *func, const BlockRange *range, const Operand *operand);
 
 /* The operand's blocks in the copy: NULL where it names all of it. */
-const Blocks *window_blocks(const Func *func, const Window *window, const Operand *operand,
-                            Arena *arena);
+const Blocks *blocks_in_range(const Func *func, const BlockRange *range, const Operand *operand,
+                              Arena *arena);
 
 /* Position in the copy of a block at `offset`, which it holds. O(log count). */
-int64_t window_position(const Window *window, int64_t offset);
+int64_t block_range_position(const BlockRange *range, int64_t offset);
 
 /* Blocks [low, high] as an operand's index, relative to `base`; NULL where they are all `blocks`
  * of the tensor. */

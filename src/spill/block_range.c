@@ -1,4 +1,4 @@
-#include "spill/window.h"
+#include "spill/block_range.h"
 
 #include <assert.h>
 
@@ -111,9 +111,9 @@ static bool is_always_inside(const Func *func, const Cut *cut, int64_t blocks) {
 }
 
 /* All blocks between the least and the largest that any operand can name. */
-static Window loose_window(const Func *func, uint32_t level, const Operand *const *operands,
-                           uint32_t count, Arena *arena) {
-    Window window = {.level = level, .loose = true};
+static BlockRange loose_range(const Func *func, uint32_t level, const Operand *const *operands,
+                              uint32_t count, Arena *arena) {
+    BlockRange range = {.level = level, .loose = true};
     int64_t low = func->tensors[operands[0]->tensor].blocks - 1, high = 0;
     for (uint32_t i = 0; i < count; i++) {
         BlockSpan span = operand_blocks(func, operands[i]);
@@ -121,15 +121,15 @@ static Window loose_window(const Func *func, uint32_t level, const Operand *cons
         if (span.last > high) high = span.last;
     }
     if (low > high) low = high = 0;
-    window.count = high - low + 1;
-    window.offsets = RAW_ARRAY(arena, int64_t, (size_t)window.count);
-    for (int64_t i = 0; i < window.count; i++)
-        window.offsets[i] = low + i;
-    return window;
+    range.count = high - low + 1;
+    range.offsets = RAW_ARRAY(arena, int64_t, (size_t)range.count);
+    for (int64_t i = 0; i < range.count; i++)
+        range.offsets[i] = low + i;
+    return range;
 }
 
 /* The offsets of all cuts, each once, ascending. */
-static void unite_offsets(Window *window, const Cut *cuts, uint32_t count, Arena *arena) {
+static void unite_offsets(BlockRange *range, const Cut *cuts, uint32_t count, Arena *arena) {
     SortKey *order = RAW_ARRAY(arena, SortKey, count);
     for (uint32_t i = 0; i < count; i++) /* offsets may be negative: keep their order */
         order[i] = (SortKey){(uint64_t)cuts[i].low ^ (1ull << 63), i};
@@ -137,18 +137,18 @@ static void unite_offsets(Window *window, const Cut *cuts, uint32_t count, Arena
     int64_t total = 0;
     for (uint32_t i = 0; i < count; i++)
         total += cuts[i].high - cuts[i].low + 1;
-    window->offsets = RAW_ARRAY(arena, int64_t, (size_t)total);
+    range->offsets = RAW_ARRAY(arena, int64_t, (size_t)total);
     for (uint32_t i = 0; i < count; i++) {
         const Cut *cut = &cuts[order[i].id];
         for (int64_t offset = cut->low; offset <= cut->high; offset++)
-            if (window->count == 0 || offset > window->offsets[window->count - 1])
-                window->offsets[window->count++] = offset;
+            if (range->count == 0 || offset > range->offsets[range->count - 1])
+                range->offsets[range->count++] = offset;
     }
 }
 
-Window window_make(const Func *func, uint32_t level, const Operand *const *operands,
-                   const Inst *const *insts, uint32_t count, Arena *arena) {
-    Window window = {.level = level};
+BlockRange block_range_make(const Func *func, uint32_t level, const Operand *const *operands,
+                            const Inst *const *insts, uint32_t count, Arena *arena) {
+    BlockRange range = {.level = level};
     int64_t blocks = func->tensors[operands[0]->tensor].blocks;
     bool as_one = runs_as_one(insts, count, level);
     Cut *cuts = NEW_ARRAY(arena, Cut, count);
@@ -160,58 +160,58 @@ Window window_make(const Func *func, uint32_t level, const Operand *const *opera
             (as_one || cuts[i].outer.count == 0 || is_always_inside(func, &cuts[i], blocks));
         total = fits ? saturating_add(total, cuts[i].high - cuts[i].low + 1) : INT64_MAX;
         if (total > saturating_mul(blocks, count))
-            return loose_window(func, level, operands, count, arena);
+            return loose_range(func, level, operands, count, arena);
     }
-    window.base = cuts[0].outer;
-    unite_offsets(&window, cuts, count, arena);
-    return window.count <= blocks ? window : loose_window(func, level, operands, count, arena);
+    range.base = cuts[0].outer;
+    unite_offsets(&range, cuts, count, arena);
+    return range.count <= blocks ? range : loose_range(func, level, operands, count, arena);
 }
 
-Window window_whole(const Func *func, uint32_t tensor, Arena *arena) {
+BlockRange block_range_whole(const Func *func, uint32_t tensor, Arena *arena) {
     Operand all = {.tensor = tensor};
     const Operand *operand = &all;
-    Window window = loose_window(func, NO_LOOP, &operand, 1, arena);
-    window.loose = false;
-    return window;
+    BlockRange range = loose_range(func, NO_LOOP, &operand, 1, arena);
+    range.loose = false;
+    return range;
 }
 
-WindowExtent window_extent(const Func *func, const Window *window, const Operand *operand) {
+BlockExtent block_range_extent(const Func *func, const BlockRange *range, const Operand *operand) {
     Arena scratch;
     arena_init(&scratch);
-    WindowExtent extent = {window->offsets[0], window->offsets[window->count - 1], false};
+    BlockExtent extent = {range->offsets[0], range->offsets[range->count - 1], false};
     Cut cut;
-    if (!window->loose) {
-        bool together = cut_operand(func, window->level, operand, &scratch, &cut);
+    if (!range->loose) {
+        bool together = cut_operand(func, range->level, operand, &scratch, &cut);
         assert(together);
         (void)together;
-        extent = (WindowExtent){cut.low, cut.high, !cut.varies};
+        extent = (BlockExtent){cut.low, cut.high, !cut.varies};
     } else {
         BlockSpan span = operand_blocks(func, operand);
         if (span.exact && span.first <= span.last)
-            extent = (WindowExtent){span.first, span.last, true};
+            extent = (BlockExtent){span.first, span.last, true};
     }
     arena_free(&scratch);
     return extent;
 }
 
-int64_t window_position(const Window *window, int64_t offset) {
+int64_t block_range_position(const BlockRange *range, int64_t offset) {
     int64_t at;
-    FIND_FIRST(at, 0, window->count, window->offsets[at] >= offset);
-    assert(at < window->count && window->offsets[at] == offset);
+    FIND_FIRST(at, 0, range->count, range->offsets[at] >= offset);
+    assert(at < range->count && range->offsets[at] == offset);
     return at;
 }
 
 /* The index without its outer terms, moved by `shift`: loop terms by loop, the constant last. */
-static Affine inside_index(const Func *func, const Window *window, Affine index, int64_t shift,
+static Affine inside_index(const Func *func, const BlockRange *range, Affine index, int64_t shift,
                            Arena *arena) {
-    if (window->base.modulus) return affine_constant(arena, shift);
+    if (range->base.modulus) return affine_constant(arena, shift);
     Affine terms = canonical(affine_sum(index), arena);
     Term *kept = NEW_ARRAY(arena, Term, (size_t)terms.count + 1);
     uint32_t count = 0;
     int64_t constant = shift;
     for (uint32_t i = 0; i < terms.count; i++) {
         Term term = terms.terms[i];
-        bool outer = !window->loose && !index.modulus && is_around(func, term, window->level);
+        bool outer = !range->loose && !index.modulus && is_around(func, term, range->level);
         if (term.loop == NO_LOOP)
             constant = saturating_add(constant, term.coefficient);
         else if (!outer)
@@ -221,24 +221,24 @@ static Affine inside_index(const Func *func, const Window *window, Affine index,
     return (Affine){kept, count, index.modulus};
 }
 
-const Blocks *window_blocks(const Func *func, const Window *window, const Operand *operand,
-                            Arena *arena) {
-    WindowExtent extent = window_extent(func, window, operand);
-    if (extent.exact && extent.high - extent.low + 1 == window->count) return NULL;
+const Blocks *blocks_in_range(const Func *func, const BlockRange *range, const Operand *operand,
+                              Arena *arena) {
+    BlockExtent extent = block_range_extent(func, range, operand);
+    if (extent.exact && extent.high - extent.low + 1 == range->count) return NULL;
     Blocks *blocks = NEW(arena, Blocks);
     int64_t shift =
-        window->loose ? -window->offsets[0] : window_position(window, extent.low) - extent.low;
+        range->loose ? -range->offsets[0] : block_range_position(range, extent.low) - extent.low;
     if (!operand->blocks || operand->blocks->kind == BLOCKS_ALL) {
         *blocks = (Blocks){.kind = BLOCKS_RANGE,
                            .low = affine_constant(arena, extent.low + shift),
                            .high = affine_constant(arena, extent.high + 1 + shift)};
         return blocks;
     }
-    if (shift == 0 && window->base.count == 0) return operand->blocks;
+    if (shift == 0 && range->base.count == 0) return operand->blocks;
     blocks->kind = operand->blocks->kind;
-    blocks->low = inside_index(func, window, operand->blocks->low, shift, arena);
+    blocks->low = inside_index(func, range, operand->blocks->low, shift, arena);
     if (blocks->kind == BLOCKS_RANGE)
-        blocks->high = inside_index(func, window, operand->blocks->high, shift, arena);
+        blocks->high = inside_index(func, range, operand->blocks->high, shift, arena);
     return blocks;
 }
 

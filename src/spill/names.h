@@ -1,6 +1,6 @@
 /* The names of what spilling and splitting have added. */
-#ifndef SPILL_LEGALIZE_H
-#define SPILL_LEGALIZE_H
+#ifndef SPILL_NAMES_H
+#define SPILL_NAMES_H
 
 #include "spill/rewrite.h"
 
@@ -9,6 +9,6 @@
  * in the statements; names of the input are skipped. `names[t]` is the input's name of tensor t of
  * the plan's function. wanted[t], [ntensors] of the rewritten function, is a name to be given
  * rather, if nobody has it; empty for none, NULL for none at all. O(tensors + operands). */
-void legalize(Rewritten *rewritten, const Str *names, const Str *wanted, Arena *arena);
+void name_added(Rewritten *rewritten, const Str *names, const Str *wanted, Arena *arena);
 
 #endif

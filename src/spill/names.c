@@ -1,4 +1,4 @@
-#include "spill/legalize.h"
+#include "spill/names.h"
 
 #include "ir/names.h"
 
@@ -91,7 +91,7 @@ static void number(Names *pass, const bool *named) {
     }
 }
 
-void legalize(Rewritten *rewritten, const Str *names, const Str *wanted, Arena *arena) {
+void name_added(Rewritten *rewritten, const Str *names, const Str *wanted, Arena *arena) {
     if (!added_any(rewritten)) return;
     Names pass = {.rewritten = rewritten, .names = names, .arena = arena};
     arena_init(&pass.scratch);
