@@ -1,5 +1,7 @@
 #include "spill/remat.h"
 
+#include <assert.h>
+
 #include "support/checked.h"
 #include "support/search.h"
 
@@ -95,14 +97,15 @@ static Hit hit_of(const Func *func, const BlockRange *range, const Operand *oper
     return block_range_extent(func, &own, operand).exact ? COVERS : MAY_TOUCH;
 }
 
-static Hit access_hit(const Plan *plan, uint32_t tensor, uint32_t access, const BlockRange *range,
-                      int64_t offset, Arena *arena, const Operand **found) {
+static Hit access_hit(const RematQuery *query, uint32_t access, Arena *arena,
+                      const Operand **found) {
+    const Plan *plan = query->plan;
     if (plan->accesses[access].inst == ENTRY) return COVERS;
     const Inst *inst = &plan->func->insts[plan->accesses[access].inst];
     Hit worst = APART;
     for (uint32_t o = 0; o < inst->ndst; o++) {
-        if (inst->operands[o].tensor != tensor) continue;
-        Hit hit = hit_of(plan->func, range, &inst->operands[o], offset, arena);
+        if (inst->operands[o].tensor != query->tensor) continue;
+        Hit hit = hit_of(plan->func, query->range, &inst->operands[o], query->offset, arena);
         if (hit == APART) continue;
         worst = worst == APART ? hit : MAY_TOUCH;
         *found = &inst->operands[o];
@@ -137,30 +140,33 @@ static uint32_t outermost_apart(const Func *func, uint32_t loop, uint32_t level)
     return apart;
 }
 
-/* The write that reaches the reload linearly, or UINT32_MAX. */
-static uint32_t reaching_write(const Plan *plan, const Sources *sources, uint32_t tensor,
-                               uint32_t access, const BlockRange *range, int64_t offset,
-                               Arena *arena, const Operand **dst, Hit *hit) {
-    uint32_t write = sources->last_write[access];
-    for (int scanned = 0; write != UINT32_MAX && scanned < MOST_SCANNED; scanned++) {
-        *hit = access_hit(plan, tensor, write, range, offset, arena, dst);
-        if (*hit != APART) return write;
-        write = sources->last_write[write];
+/* The write that reaches the reload linearly, and how it meets the block. */
+typedef struct {
+    uint32_t access; /* of the plan, UINT32_MAX if none was found */
+    const Operand *dst;
+    Hit hit;
+} Reaching;
+
+static Reaching reaching_write(const RematQuery *query, Arena *arena) {
+    const uint32_t *last_write = query->sources->last_write;
+    Reaching write = {.access = last_write[query->access]};
+    for (int scanned = 0; write.access != UINT32_MAX && scanned < MOST_SCANNED; scanned++) {
+        write.hit = access_hit(query, write.access, arena, &write.dst);
+        if (write.hit != APART) return write;
+        write.access = last_write[write.access];
     }
-    return UINT32_MAX;
+    return (Reaching){.access = UINT32_MAX};
 }
 
-/* True if a write behind the reload, before instruction `end`, may touch the block. */
-static bool written_behind(const Plan *plan, const Sources *sources, uint32_t tensor,
-                           uint32_t access, const BlockRange *range, int64_t offset, uint32_t end,
-                           Arena *arena) {
-    uint32_t write = plan->accesses[access].writes ? access : sources->next_write[access];
-    for (int scanned = 0; write != UINT32_MAX && plan->accesses[write].inst < end; scanned++) {
+/* True if a write after the reload, before instruction `end`, may touch the block. */
+static bool written_after(const RematQuery *query, uint32_t end, Arena *arena) {
+    const PlanAccess *accesses = query->plan->accesses;
+    const uint32_t *next_write = query->sources->next_write;
+    uint32_t write = accesses[query->access].writes ? query->access : next_write[query->access];
+    for (int scanned = 0; write != UINT32_MAX && accesses[write].inst < end; scanned++) {
         const Operand *dst;
-        if (scanned == MOST_SCANNED ||
-            access_hit(plan, tensor, write, range, offset, arena, &dst) != APART)
-            return true;
-        write = sources->next_write[write];
+        if (scanned == MOST_SCANNED || access_hit(query, write, arena, &dst) != APART) return true;
+        write = next_write[write];
     }
     return false;
 }
@@ -227,55 +233,77 @@ static bool source_block(Affine from, Affine to, Affine wanted, Arena *arena, Af
     return true;
 }
 
-/* The block of the source that the wanted one came from, if its index names loops around the reload
- * only. */
-static bool map_block(const Func *func, const BlockRange *range, int64_t offset, const Operand *dst,
-                      const Operand *src, Arena *arena, Affine *index) {
-    if (!source_block(low_index(src, arena), low_index(dst, arena),
-                      wanted_block(range, offset, arena), arena, index))
+/* True if an index names loops around the reload only, and blocks that the source has. */
+static bool is_known_at_reload(const RematQuery *query, Affine index, const Operand *src) {
+    const Func *func = query->plan->func;
+    uint32_t level = query->range->level;
+    for (uint32_t i = 0; i < index.count; i++) {
+        uint32_t loop = index.terms[i].loop;
+        if (loop != NO_LOOP && (level == NO_LOOP || !loop_encloses(func, loop, level)))
+            return false;
+    }
+    Range range = affine_range(index, func, NULL);
+    return range.low >= 0 && range.high < func->tensors[src->tensor].blocks;
+}
+
+/* The block of the source that the wanted one came from, if its index is known at the reload. */
+static bool map_block(const RematQuery *query, const Operand *dst, const Operand *src, Arena *arena,
+                      Affine *index) {
+    Affine wanted = wanted_block(query->range, query->offset, arena);
+    if (!source_block(low_index(src, arena), low_index(dst, arena), wanted, arena, index))
         return false;
     const Affine zero = {0};
     if (!index->modulus) *index = affine_difference(arena, *index, zero);
-    for (uint32_t i = 0; i < index->count; i++) {
-        uint32_t loop = index->terms[i].loop;
-        if (loop != NO_LOOP &&
-            (range->level == NO_LOOP || !loop_encloses(func, loop, range->level)))
-            return false;
-    }
-    Range named = affine_range(*index, func, NULL);
-    return named.low >= 0 && named.high < func->tensors[src->tensor].blocks;
+    return is_known_at_reload(query, *index, src);
 }
 
-bool source_find(const Plan *plan, const Sources *sources, uint32_t tensor, uint32_t access,
-                 const BlockRange *range, int64_t offset, uint32_t point, Arena *arena,
-                 DramSource *source) {
-    const Func *func = plan->func;
-    const Operand *dst = NULL;
-    Hit hit;
-    if (range->loose) return false;
-    uint32_t write =
-        reaching_write(plan, sources, tensor, access, range, offset, arena, &dst, &hit);
-    if (write == UINT32_MAX || plan->accesses[write].inst == ENTRY) return false;
-    uint32_t load = plan->accesses[write].inst;
+/* A plain load: one that writes what it reads, always. */
+static bool is_plain_load(const Inst *inst, const Operand *dst) {
+    return inst->kind == OP_LOAD && !inst->accumulate && !inst->condition &&
+           !inst_src(inst)->region && !dst->region;
+}
+
+/* True if the load brings the whole block before the reload: by itself, or in all iterations of
+ * loop `apart`. */
+static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart) {
+    const Blocks *blocks = write->dst->blocks;
+    if (write->hit != MAY_TOUCH) return true;
+    return apart != NO_LOOP && blocks && blocks->kind == BLOCKS_ONE &&
+           fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low);
+}
+
+/* True if neither place changes between load and reload, on any path. */
+static bool stays_unchanged(const RematQuery *query, uint32_t load, uint32_t apart, Arena *arena) {
+    const Func *func = query->plan->func;
     const Inst *inst = &func->insts[load];
-    const Operand *src = inst_src(inst);
-    if (inst->kind != OP_LOAD || inst->accumulate || inst->condition || src->region || dst->region)
-        return false;
-    uint32_t apart = outermost_apart(func, inst->loop, range->level);
-    if (hit == MAY_TOUCH && (apart == NO_LOOP || !dst->blocks || dst->blocks->kind != BLOCKS_ONE ||
-                             !fills_in_loop(plan, tensor, write, apart, dst->blocks->low)))
-        return false;
-    uint32_t around = outermost_apart(func, range->level, inst->loop);
-    uint32_t end = around == NO_LOOP ? point : func->loops[around].end;
+    uint32_t around = outermost_apart(func, query->range->level, inst->loop);
+    uint32_t end = around == NO_LOOP ? query->point : func->loops[around].end;
     uint32_t begin = apart == NO_LOOP ? load + 1 : func->loops[apart].first;
-    if (source_changes(sources, src->tensor, begin, end)) return false;
-    if (around != NO_LOOP &&
-        (moves_to_written(plan, tensor, range, around) ||
-         written_behind(plan, sources, tensor, access, range, offset, end, arena)))
+    if (source_changes(query->sources, inst_src(inst)->tensor, begin, end)) return false;
+    return around == NO_LOOP ||
+           (!moves_to_written(query->plan, query->tensor, query->range, around) &&
+            !written_after(query, end, arena));
+}
+
+bool remat(const RematQuery *query, Arena *arena, DramSource *source) {
+    const Plan *plan = query->plan;
+    const Func *func = plan->func;
+    assert(query->access >= plan->first[query->tensor] &&
+           query->access < plan->first[query->tensor + 1]);
+    if (query->range->loose) return false;
+    Reaching write = reaching_write(query, arena);
+    if (write.access == UINT32_MAX || plan->accesses[write.access].inst == ENTRY) return false;
+    uint32_t load = plan->accesses[write.access].inst;
+    const Inst *inst = &func->insts[load];
+    if (!is_plain_load(inst, write.dst)) return false;
+    const Operand *src = inst_src(inst);
+    uint32_t apart = outermost_apart(func, inst->loop, query->range->level);
+    if (!brings_block(query, &write, apart) || !stays_unchanged(query, load, apart, arena))
         return false;
-    *source = (DramSource){.access = write, .tensor = src->tensor, .same_form = apart == NO_LOOP};
-    if (!map_block(func, range, offset, dst, src, arena, &source->index)) return false;
-    source->alike = same_shape(&func->tensors[tensor], &func->tensors[src->tensor]) &&
-                    names_as_many(func, dst, src, arena);
+    *source =
+        (DramSource){.access = write.access, .tensor = src->tensor, .same_form = apart == NO_LOOP};
+    if (!map_block(query, write.dst, src, arena, &source->index)) return false;
+    source->alike = same_shape(&func->tensors[query->tensor], &func->tensors[src->tensor]) &&
+                    names_as_many(func, write.dst, src, arena);
     return source->alike || source->same_form;
 }

@@ -28,13 +28,21 @@ typedef struct {
     bool alike;      /* block for block of one shape: any part may be fetched by index */
 } DramSource;
 
-/* Looks for the source of the block at `offset` of `range`, for a reload before instruction
- * `point` in the body of loop range->level that serves accesses from `access` on. Legal only if
- * one plain unconditional load reaches it, unchanged in both places on every path, back edges
- * included. O(writes scanned), at most a bounded number; false where there is none or the search is
- * cut. */
-bool source_find(const Plan *plan, const Sources *sources, uint32_t tensor, uint32_t access,
-                 const BlockRange *range, int64_t offset, uint32_t point, Arena *arena,
-                 DramSource *source);
+/* A block that a reload wants. */
+typedef struct {
+    const Plan *plan;
+    const Sources *sources; /* of the plan */
+    uint32_t tensor;
+    uint32_t access;         /* of the plan: the first that the reload serves */
+    const BlockRange *range; /* of the copy that is reloaded */
+    int64_t offset;          /* of the block in it */
+    uint32_t point;          /* the instruction before which the reload goes */
+} RematQuery;
+
+/* Looks for a load that the reload may repeat: one plain, unconditional load that reaches it, both
+ * places unchanged on every path, back edges included. Fills `source` and returns true where there
+ * is one; false also where the scan reaches its limit. O(writes scanned), a limited number. Source:
+ * Briggs, Cooper and Torczon, "Rematerialization" (1992), for loads. */
+bool remat(const RematQuery *query, Arena *arena, DramSource *source);
 
 #endif

@@ -412,16 +412,21 @@ static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *so
     Rewriter *rewriter = flow->rewriter;
     const Segment *segment = flow->segment;
     const BlockRange *range = &segment->range;
-    *has_source = rewriter->options.remat && !segment->at_entry &&
-                  source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
-                              range, range->offsets[first], point, rewriter->arena, source);
+    RematQuery query = {.plan = rewriter->plan,
+                        .sources = rewriter->sources,
+                        .tensor = segment->tensor,
+                        .access = segment->first,
+                        .range = range,
+                        .offset = range->offsets[first],
+                        .point = point};
+    *has_source =
+        rewriter->options.remat && !segment->at_entry && remat(&query, rewriter->arena, source);
     int64_t last = first;
     while (last + 1 < range->count && flow->needs[last + 1] &&
            range->offsets[last + 1] == range->offsets[last] + 1) {
         DramSource next;
-        bool found = rewriter->options.remat &&
-                     source_find(rewriter->plan, rewriter->sources, segment->tensor, segment->first,
-                                 range, range->offsets[last + 1], point, rewriter->arena, &next);
+        query.offset = range->offsets[last + 1];
+        bool found = rewriter->options.remat && remat(&query, rewriter->arena, &next);
         if (found != *has_source) break;
         if (found &&
             (next.tensor != source->tensor ||

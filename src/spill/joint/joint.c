@@ -2,6 +2,7 @@
 
 #include "spill/joint/solve.h"
 #include "spill/residency/start.h"
+#include "spill/lodge.h"
 
 #include <string.h>
 

@@ -95,9 +95,14 @@ static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
         BlockRange range =
             block_range_make(pass->func, info->loop, &operand, &inst, 1, &pass->scratch);
         DramSource source;
-        bool found = source_find(pass->plan, pass->sources, tensor, access, &range,
-                                 range.offsets[0], info->inst, &pass->scratch, &source);
-        return found ? source.access : UINT32_MAX;
+        RematQuery query = {.plan = pass->plan,
+                            .sources = pass->sources,
+                            .tensor = tensor,
+                            .access = access,
+                            .range = &range,
+                            .offset = range.offsets[0],
+                            .point = info->inst};
+        return remat(&query, &pass->scratch, &source) ? source.access : UINT32_MAX;
     }
     return UINT32_MAX;
 }
