@@ -15,7 +15,7 @@ typedef struct {
     LiveRange range;
     uint32_t *overlaps; /* nodes that overlap it because a gap was joined: not in the graph */
     size_t noverlaps, overlaps_capacity;
-} Joined;
+} Union;
 
 typedef struct {
     Plan *plan;
@@ -24,7 +24,7 @@ typedef struct {
     const Target *target;
     uint32_t size;
     Arena *memory;
-    Joined *joined; /* [nodes] */
+    Union *unions;  /* [nodes] */
     uint32_t *seen; /* [nodes] the last cut for which it was looked at */
     uint32_t stamp;
     SortKey *starts; /* intervals by first point; id is the node */
@@ -45,8 +45,8 @@ typedef struct {
 } Cut;
 
 static uint32_t root_of(const Pass *pass, uint32_t n) {
-    while (pass->joined[n].joined_to != n)
-        n = pass->joined[n].joined_to;
+    while (pass->unions[n].joined_to != n)
+        n = pass->unions[n].joined_to;
     return n;
 }
 
@@ -87,7 +87,7 @@ static SortKey *copies_in_order(Pass *pass, uint32_t *count) {
 }
 
 static uint32_t gap_first(const Pass *pass, uint32_t before) {
-    LiveRange range = pass->joined[before].range;
+    LiveRange range = pass->unions[before].range;
     return range.items[range.count - 1].last + 1;
 }
 
@@ -99,7 +99,7 @@ static double worth(const Pass *pass, const Cut *cut) {
     double saved =
         (double)latency_dram(pass->target, tensor->partitions, tensor->bytes) * (double)trips;
     double length =
-        pass->joined[cut->after].range.items[0].first - (double)gap_first(pass, cut->before) + 1;
+        pass->unions[cut->after].range.items[0].first - (double)gap_first(pass, cut->before) + 1;
     return saved / (length * node->height);
 }
 
@@ -132,7 +132,7 @@ static void add_overlap(Pass *pass, uint32_t n, LiveRange range) {
     if (pass->seen[root] == pass->stamp) return;
     pass->seen[root] = pass->stamp;
     const Node *node = &pass->round->nodes.items[root];
-    if (!live_overlap(pass->joined[root].range, range)) return;
+    if (!live_overlap(pass->unions[root].range, range)) return;
     for (uint32_t b = 0; b < node->blocks; b++) {
         if (node->block_ranges && !live_overlap(node->block_ranges[b], range)) continue;
         pass->taken[pass->ntaken++] = pass->round->placement.rects[root][b];
@@ -158,15 +158,15 @@ static size_t most_overlaps(const Pass *pass, const Cut *cut) {
     size_t most = 0;
     uint32_t ends[2] = {root_of(pass, cut->before), root_of(pass, cut->after)};
     for (int e = 0; e < 2; e++)
-        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joined[n].next) {
+        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->unions[n].next) {
             uint32_t m;
             for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
                 most += pass->round->nodes.items[m].blocks;
-            most += pass->joined[n].noverlaps;
+            most += pass->unions[n].noverlaps;
         }
     size_t from = starts_from(pass, gap_first(pass, ends[0]));
     for (size_t i = from;
-         i < pass->nstarts && pass->starts[i].key < pass->joined[ends[1]].range.items[0].first; i++)
+         i < pass->nstarts && pass->starts[i].key < pass->unions[ends[1]].range.items[0].first; i++)
         most += pass->round->nodes.items[pass->starts[i].id].blocks;
     return most;
 }
@@ -181,15 +181,15 @@ static void find_taken(Pass *pass, const Cut *cut, LiveRange range) {
     pass->stamp++;
     pass->seen[ends[0]] = pass->seen[ends[1]] = pass->stamp;
     for (int e = 0; e < 2; e++)
-        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->joined[n].next) {
+        for (uint32_t n = ends[e]; n != NO_NODE; n = pass->unions[n].next) {
             uint32_t m;
             for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
                 add_overlap(pass, m, range);
-            for (size_t i = 0; i < pass->joined[n].noverlaps; i++)
-                add_overlap(pass, pass->joined[n].overlaps[i], range);
+            for (size_t i = 0; i < pass->unions[n].noverlaps; i++)
+                add_overlap(pass, pass->unions[n].overlaps[i], range);
         }
     for (size_t i = starts_from(pass, gap_first(pass, ends[0]));
-         i < pass->nstarts && pass->starts[i].key < pass->joined[ends[1]].range.items[0].first; i++)
+         i < pass->nstarts && pass->starts[i].key < pass->unions[ends[1]].range.items[0].first; i++)
         add_overlap(pass, pass->starts[i].id, range);
 }
 
@@ -223,24 +223,24 @@ static LiveRange joined_range(LiveRange before, LiveRange after, Arena *arena) {
 }
 
 static void join(Pass *pass, uint32_t before, uint32_t after, LiveRange range, Rect rect) {
-    Joined *first = &pass->joined[before], *second = &pass->joined[after];
+    Union *first = &pass->unions[before], *second = &pass->unions[after];
     for (size_t i = starts_from(pass, gap_first(pass, before));
          i < pass->nstarts && pass->starts[i].key < second->range.items[0].first; i++) {
         uint32_t other = pass->starts[i].id;
-        Joined *one = &pass->joined[other];
+        Union *one = &pass->unions[other];
         PUSH(pass->memory, one->overlaps, one->noverlaps, one->overlaps_capacity, before);
         PUSH(pass->memory, first->overlaps, first->noverlaps, first->overlaps_capacity, other);
     }
     first->range = range;
     second->joined_to = before;
-    pass->joined[first->last].next = after;
+    pass->unions[first->last].next = after;
     first->last = second->last;
     pass->round->placement.rects[before][0] = rect;
 }
 
 static bool try_join(Pass *pass, const Cut *cut) {
     uint32_t before = root_of(pass, cut->before), after = root_of(pass, cut->after);
-    LiveRange one = pass->joined[before].range, other = pass->joined[after].range;
+    LiveRange one = pass->unions[before].range, other = pass->unions[after].range;
     if (one.items[one.count - 1].last >= other.items[0].first) return false;
     LiveRange range = joined_range(one, other, pass->memory);
     find_taken(pass, cut, range);
@@ -290,12 +290,12 @@ Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
                  .size = state->facts->size,
                  .memory = memory,
                  .steps = UNSPILL_STEPS,
-                 .joined = NEW_ARRAY(memory, Joined, state->now.nodes.count),
+                 .unions = NEW_ARRAY(memory, Union, state->now.nodes.count),
                  .seen = NEW_ARRAY(memory, uint32_t, state->now.nodes.count)};
     const Nodes *nodes = &state->now.nodes;
     for (uint32_t n = 0; n < nodes->count; n++)
-        pass.joined[n] =
-            (Joined){.joined_to = n, .next = NO_NODE, .last = n, .range = nodes->items[n].range};
+        pass.unions[n] =
+            (Union){.joined_to = n, .next = NO_NODE, .last = n, .range = nodes->items[n].range};
     index_starts(&pass);
     uint32_t count;
     Cut *cuts = find_cuts(&pass, &count);

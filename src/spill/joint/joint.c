@@ -3,6 +3,7 @@
 #include "spill/joint/solve.h"
 #include "spill/residency/start.h"
 #include "spill/lodge.h"
+#include "spill/residency/start.h"
 
 #include <string.h>
 
