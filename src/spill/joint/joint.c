@@ -2,8 +2,6 @@
 
 #include "spill/joint/solve.h"
 #include "spill/residency/start.h"
-#include "spill/lodge.h"
-#include "spill/residency/start.h"
 
 #include <string.h>
 
