@@ -20,9 +20,9 @@ typedef struct {
     uint32_t iterations; /* rounds */
     uint32_t spilled_tensors;
     int64_t spilled_bytes_per_partition;
-    uint32_t saves, reloads; /* DMAs inserted, each counted once */
-    uint32_t spilled_reads;   /* reads of what was spilled */
-    uint32_t reloads_removed; /* how many of them share a reload or need none */
+    uint32_t saves, reloads;         /* DMAs inserted, each counted once */
+    uint32_t spilled_reads;          /* reads of what was spilled */
+    uint32_t reloads_removed;        /* how many of them share a reload or need none */
     int64_t spill_cycles, dma_bytes; /* output's DMAs less the input's, each as often as it runs */
     int64_t high_water_before, high_water, usable_bytes; /* bytes per partition */
     int64_t dram_spill_bytes;

@@ -1,12 +1,12 @@
 #include "driver/strategy.h"
 
+#include "driver/report.h"
 #include "ir/dma.h"
 #include "spill/chaitin.h"
-#include "spill/residency/start.h"
 #include "spill/conflicts.h"
 #include "spill/headroom.h"
 #include "spill/joint/joint.h"
-#include "driver/report.h"
+#include "spill/residency/start.h"
 #include "spill/unspill.h"
 #include "support/clock.h"
 
@@ -15,16 +15,19 @@ enum { EXACT_STEPS = 1000000000 };
 enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
-    /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric, few */
+    /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric,
+       few */
     {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
     {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
     {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1},
     {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
-    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0, 0},
+    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0,
+     0},
     {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
-    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 3, SMALL, ALWAYS, 0, 25 * MILLION, 0, 0, 0},
+    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 3, SMALL, ALWAYS, 0, 25 * MILLION, 0,
+     0, 0},
     {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, SHORT, 0, 0, 1, 0, 0},
     {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0},
     {"headroom-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 0, 15, 0, 0, 0, 0},
@@ -73,8 +76,7 @@ static bool cut_more(Spiller spiller, State *state) {
 
 static bool cut(const Strategy *row, State *state) {
     double begin = clock_now();
-    bool more =
-        state->rounds == 0 ? cut_at_start(row, state) : cut_more(row->spiller, state);
+    bool more = state->rounds == 0 ? cut_at_start(row, state) : cut_more(row->spiller, state);
     state->seconds.spill += clock_now() - begin;
     return more;
 }
@@ -90,8 +92,8 @@ static bool pass_cap(State *state) {
     return true;
 }
 
-/* True if the spill code costs so much more than the best result that taking cuts back will not make
- * up for it: a choice of gaps leaves little to take back, cuts at every access a lot. */
+/* True if the spill code costs so much more than the best result that taking cuts back will not
+ * make up for it: a choice of gaps leaves little to take back, cuts at every access a lot. */
 static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
     int64_t cycles = state_cycles(state);
     int64_t part = row->start == START_UNCUT ? cycles / 2 : cycles / 10;
@@ -145,7 +147,7 @@ static Method method_of(const Strategy *row, const Options *options, int effort)
 static bool admits(const Facts *facts, const Options *options, const Strategy *row, int effort) {
     enum { USUAL = 2 };
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
-    if (row->start == START_JOINT && !options->split) return false; /* it moves tensors */
+    if (row->start == START_JOINT && !options->split) return false;      /* it moves tensors */
     if (row->flat && options->allocator == ALLOCATOR_FLAT) return false; /* as another row */
     bool shares = row->start != START_UNCUT || row->spiller == SPILL_CONFLICTS;
     if (shares && !options->reload_elim) return false; /* it decides which reads share a reload */

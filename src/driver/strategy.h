@@ -1,4 +1,5 @@
-/* The strategies: each way in which a function is allocated, and the table that says when it runs. */
+/* The strategies: each way in which a function is allocated, and the table that says when it runs.
+ */
 #ifndef DRIVER_STRATEGY_H
 #define DRIVER_STRATEGY_H
 
@@ -39,11 +40,11 @@ StrategyTable all_strategies(void);
 Allocation allocate_with(StrategyTable table, const Func *func, const Target *target,
                          const Options *options, Arena *arena, DiagQueue *diags);
 
-/* Runs the rows that the effort and the function admit, in order, and keeps the cheapest result, the
- * first of equal ones; stops where one costs nothing. Efforts above 2 run all rows that search once
- * more with ten times the steps, up to their own; effort 9 goes on until the deadline. No row runs
- * twice alike. Returns the state in which everything has its place, which state_free() frees, or
- * NULL. Requires that the function is feasible. */
+/* Runs the rows that the effort and the function admit, in order, and keeps the cheapest result,
+ * the first of equal ones; stops where one costs nothing. Efforts above 2 run all rows that search
+ * once more with ten times the steps, up to their own; effort 9 goes on until the deadline. No row
+ * runs twice alike. Returns the state in which everything has its place, which state_free() frees,
+ * or NULL. Requires that the function is feasible. */
 State *run_strategies(const Facts *facts, const Options *options, StrategyTable table);
 
 #endif

@@ -1,7 +1,7 @@
 #include "output/compare.h"
 
-#include "ir/marks.h"
 #include "ir/dma.h"
+#include "ir/marks.h"
 #include "ir/names.h"
 #include "support/checked.h"
 

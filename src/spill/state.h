@@ -81,8 +81,8 @@ Placer state_placer(const State *state, bool spilled);
 /* Looks for places for the analysed round: true if all nodes have one. */
 bool place_state(State *state);
 
-/* The same by an exact search, whatever the method: where nothing is left to cut. Does nothing where
- * a point is over capacity. */
+/* The same by an exact search, whatever the method: where nothing is left to cut. Does nothing
+ * where a point is over capacity. */
 bool place_exactly(State *state);
 
 /* The places of a round that has them all become those of the code, and its costs too. */
