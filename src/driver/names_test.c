@@ -8,27 +8,9 @@
 #include <string.h>
 
 #include "driver/allocate.h"
-#include "text/check.h"
-#include "text/parse.h"
+#include "test/make.h"
 #include "text/print.h"
 #include "verify/verify.h"
-
-static Module *read_body(int64_t bytes, const char *body, Arena *arena) {
-    Str text = str_format(arena,
-                          "target t {\n sb_bytes = %lld\n sb_reserved = 0\n sb_init = 1\n"
-                          " dma_init = 100\n dma_rate = 1\n}\nfunc @f {\n%s\n}\n",
-                          (long long)bytes, body);
-    Source source;
-    source_from_text(&source, arena, "test.lf", text.text, text.length);
-    Module *module = NEW(arena, Module);
-    DiagQueue diags;
-    diag_init(&diags, arena);
-    if (!parse_lf(&source, arena, &diags, module) || !check_module(module, &diags)) {
-        diag_print(&diags, &source, (DiagStyle){0}, stderr);
-        fail_msg("the test's own text is wrong:\n%s", text.text);
-    }
-    return module;
-}
 
 /* The declarations' names, then each statement's operands. */
 static Str names_of(const Func *func, Arena *arena) {
@@ -61,7 +43,7 @@ static Allocation run(const Module *module, Options options, Arena *arena) {
 static void expect_with(int64_t bytes, const char *body, Options options, const char *wanted) {
     Arena arena;
     arena_init(&arena);
-    Allocation result = run(read_body(bytes, body, &arena), options, &arena);
+    Allocation result = run(make_body(&arena, bytes, body), options, &arena);
     Str found = names_of(result.func, &arena);
     if (!str_is(found, wanted))
         fail_msg("found  %.*s\nwanted %s", (int)found.length, found.text, wanted);
@@ -101,7 +83,7 @@ static void a_part_has_all_blocks(void **state) {
                        "%a = f\n%t[1] = f\ng %t[1], %a\n%b = f\n%t[1] = f\ng %t[1], %b";
     Options options = options_default();
     options.split = false;
-    Allocation result = run(read_body(128, body, &arena), options, &arena);
+    Allocation result = run(make_body(&arena, 128, body), options, &arena);
     const Tensor *t = &result.func->tensors[0], *part = &result.func->tensors[3];
     assert_int_equal(t->blocks, 2);
     assert_int_equal(t->at[0].byte, 0);
@@ -148,7 +130,7 @@ static void names_of_an_earlier_allocation_stay(void **state) {
     arena_init(&arena);
     const char *before = THREE("") "%x = f\n%big = f\ng %big\nlast %x";
     const char *after = THREE("") "%x = f\n%big = f\ng %big\nfirst %x\n%big = f\ng %big\nlast %x";
-    Module *earlier = read_body(64, before, &arena);
+    Module *earlier = make_body(&arena, 64, before);
     Options options = options_default();
     Allocation first = run(earlier, options, &arena);
     Str names = names_of(first.func, &arena);

@@ -11,28 +11,9 @@
 
 #include "driver/allocate.h"
 #include "test/count.h"
+#include "test/make.h"
 #include "test/random.h"
-#include "text/check.h"
-#include "text/parse.h"
 #include "text/print.h"
-
-/* A function with `bytes` usable bytes per partition. */
-static Module *read_body(int64_t bytes, const char *body, Arena *arena) {
-    Str text = str_format(arena,
-                          "target t {\n sb_bytes = %lld\n sb_reserved = 0\n sb_init = 1\n"
-                          " dma_init = 100\n dma_rate = 1\n}\nfunc @f {\n%s\n}\n",
-                          (long long)bytes, body);
-    Source source;
-    source_from_text(&source, arena, "test.lf", text.text, text.length);
-    Module *module = NEW(arena, Module);
-    DiagQueue diags;
-    diag_init(&diags, arena);
-    if (!parse_lf(&source, arena, &diags, module)) {
-        diag_print(&diags, &source, (DiagStyle){0}, stderr);
-        fail_msg("the test's own text is wrong:\n%s", text.text);
-    }
-    return module;
-}
 
 static Allocation run(const Module *module, const Module *previous, Arena *arena) {
     DiagQueue diags;
@@ -60,8 +41,8 @@ static Str places(const Func *func, Arena *arena) {
 static void expect(int64_t bytes, const char *before, const char *body, const char *wanted) {
     Arena arena;
     arena_init(&arena);
-    Module *previous = read_body(bytes, before, &arena);
-    Module *module = read_body(bytes, body, &arena);
+    Module *previous = make_body(&arena, bytes, before);
+    Module *module = make_body(&arena, bytes, body);
     Allocation result = run(module, previous, &arena);
     assert_int_equal(result.status, ALLOCATED);
     Str found = places(result.func, &arena);
@@ -126,13 +107,12 @@ static void no_more_than_needed_moves(void **state) {
     (void)state;
     Arena arena;
     arena_init(&arena);
-    Module *previous = read_body(
-        32, " tensor %a : sb<128x8xu8> at 0:8\n tensor %b : sb<128x8xu8> at 0:24\n", &arena);
-    Module *module = read_body(
-        32,
+    Module *previous = make_body(
+        &arena, 32, " tensor %a : sb<128x8xu8> at 0:8\n tensor %b : sb<128x8xu8> at 0:24\n");
+    Module *module = make_body(
+        &arena, 32,
         " tensor %a : sb<128x8xu8>\n tensor %b : sb<128x8xu8>\n tensor %new : sb<128x16xu8>\n"
-        " %a = f\n %b = f\n %new = f\n g %a, %b, %new\n",
-        &arena);
+        " %a = f\n %b = f\n %new = f\n g %a, %b, %new\n");
     Allocation result = run(module, previous, &arena);
     assert_int_equal(result.status, ALLOCATED);
     assert_int_equal(result.report.spilled_tensors, 0);
@@ -166,8 +146,8 @@ static void copies_are_known_by_their_uses(void **state) {
                        " %x = load %d\n first %x\n %y = f\n g %y\n %r = last %x\n h %r\n";
     Arena arena;
     arena_init(&arena);
-    Module *module = read_body(40, body, &arena);
-    Allocation result = run(module, read_body(40, before, &arena), &arena);
+    Module *module = make_body(&arena, 40, body);
+    Allocation result = run(module, make_body(&arena, 40, before), &arena);
     assert_int_equal(result.report.spilled_tensors, 1);
     uint32_t found = 0;
     for (uint32_t t = 0; t < result.func->ntensors; t++) {

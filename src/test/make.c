@@ -1,6 +1,10 @@
 #include "test/make.h"
 
 #include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "text/parse.h"
 
 Builder make_begin(Arena *arena, const char *name) {
     Builder builder;
@@ -58,5 +62,23 @@ Module *make_module(Builder *builder, int64_t usable) {
     module->has_target = true;
     module->funcs = build_finish(builder);
     module->nfuncs = 1;
+    return module;
+}
+
+Module *make_body(Arena *arena, int64_t usable, const char *body) {
+    Str text = str_format(arena,
+                          "target t {\n sb_bytes = %lld\n sb_reserved = 0\n sb_init = 1\n"
+                          " dma_init = 100\n dma_rate = 1\n}\nfunc @f {\n%s\n}\n",
+                          (long long)usable, body);
+    Source source;
+    source_from_text(&source, arena, "test.lf", text.text, text.length);
+    Module *module = NEW(arena, Module);
+    DiagQueue diags;
+    diag_init(&diags, arena);
+    if (!parse_lf(&source, arena, &diags, module)) {
+        diag_print(&diags, &source, (DiagStyle){0}, stderr);
+        fprintf(stderr, "the test's own text is wrong:\n%s\n", text.text);
+        abort();
+    }
     return module;
 }

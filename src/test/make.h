@@ -30,4 +30,9 @@ void make_simple(Builder *builder, const char *op, uint32_t to, uint32_t from);
 /* A module of the builder's function, for trn2 with so many usable bytes and none reserved. */
 Module *make_module(Builder *builder, int64_t usable);
 
+/* The module of one function `@f` whose declarations and statements are `body`, for a target of
+ * `usable` bytes whose DMA costs 100 cycles and one a byte of 16 partitions. Fails the test where
+ * that is wrong. */
+Module *make_body(Arena *arena, int64_t usable, const char *body);
+
 #endif
