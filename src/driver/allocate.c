@@ -10,7 +10,6 @@
 #include "driver/report.h"
 #include "driver/stable.h"
 #include "driver/strategy.h"
-#include "ir/dma.h"
 #include "ir/marks.h"
 #include "place/recolour.h"
 #include "spill/declare.h"
@@ -52,8 +51,8 @@ static const Str *name_tensors(const Func *func, const Split *split, Arena *aren
     return names;
 }
 
-/* When searches end: what is cut short by it is out of time, so that no result depends on the
- * clock; but effort 9 keeps what it has, early enough for all that comes after a search. */
+/* When searches end. A run that is cut short fails as out of time, so that no result depends on the
+ * clock. Effort 9 keeps its best, and stops a tenth early to leave time for the rest. */
 static double find_deadline(const Job *job) {
     enum { ANYTIME = 9, PARTS = 10 };
     double limit = job->options->time_limit;
@@ -284,6 +283,7 @@ static AllocStatus check_placed(Job *job, const Live *live) {
     job->facts = make_facts(job, &split, live);
     job->code = rewrite_nothing(job->func, &job->facts.live, job->arena);
     job->plan = job->facts.plan;
+    job->result.report.strategy = "given";
     report(job);
     return is_verified(job) ? ALLOCATED : WRONG_INPUT;
 }
@@ -309,7 +309,7 @@ static AllocStatus run(Job *job) {
     else if (!spill_everywhere(job))
         return NOT_ALLOCATED;
     finish(job);
-    if (is_out_of_time(job)) return tell_out_of_time(job);
+    if (job->options->effort < ANYTIME && is_out_of_time(job)) return tell_out_of_time(job);
     if (is_verified(job)) return ALLOCATED;
     return runs_well(job) ? WRONG_RESULT : WRONG_INPUT;
 }

@@ -14,8 +14,8 @@ typedef struct {
 /* Figures of one allocation: the keys of `--stats`, in their order. */
 typedef struct {
     uint32_t instructions; /* of the input */
-    uint32_t tensors;      /* nodes of the first round */
-    uint64_t edges;        /* of its interference graph */
+    uint32_t tensors;      /* nodes before anything is spilled */
+    uint64_t edges;        /* of their interference graph */
     uint32_t max_degree;
     uint32_t iterations; /* rounds */
     uint32_t spilled_tensors;
@@ -29,7 +29,8 @@ typedef struct {
     double score; /* the seed's, of the last round in which something found no place; 0: none */
     uint32_t coalesced, split;
     bool last_resort;
-    const char *strategy; /* that won: its name in the table; `everywhere` for the last resort */
+    const char *strategy; /* that won: its name in the table; `stable` where earlier places fit,
+                             `everywhere` for the last resort, `given` for what came placed */
     Seconds seconds;
 } Report;
 

@@ -15,8 +15,6 @@ typedef struct {
     uint64_t seed;
     uint64_t max_reloads;
     double time_limit; /* seconds */
-    bool refill;       /* cuts are taken back at effort 0 too: an attempt's own */
-    double deadline;   /* seconds of the monotonic clock when searches end; 0: never */
     int dma_optlevel;
     bool coalesce, split, remat, reload_elim; /* optimisations, on by default */
     bool verify;                              /* check the result before it is written */

@@ -19,14 +19,14 @@ static const Strategy STRATEGIES[] = {
        few */
     {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
     {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
+    {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1},
-    {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
     {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0,
      0},
     {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
-    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 3, SMALL, ALWAYS, 0, 25 * MILLION, 0,
+    {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, SMALL, ALWAYS, 0, 25 * MILLION, 0,
      0, 0},
     {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, SHORT, 0, 0, 1, 0, 0},
     {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0},
@@ -111,6 +111,7 @@ static bool run(const Strategy *row, State *state, int64_t best) {
         if (!more && (state->rounds == 0 || row->spiller != SPILL_CHAITIN)) return false;
         if (more) {
             rewrite_state(state);
+            if (state->rounds == 0) state->chosen = state_cycles(state);
             if (is_too_dear(row, state, best)) return false;
             analyse_state(state);
         }
@@ -118,6 +119,7 @@ static bool run(const Strategy *row, State *state, int64_t best) {
         report_round(state);
         state->rounds++;
         capped = placed && pass_cap(state);
+        more |= capped;
         if (!placed || capped) continue;
         commit_places(state);
         unspill(state);
@@ -147,8 +149,10 @@ static Method method_of(const Strategy *row, const Options *options, int effort)
 static bool admits(const Facts *facts, const Options *options, const Strategy *row, int effort) {
     enum { USUAL = 2 };
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
-    if (row->start == START_JOINT && !options->split) return false;      /* it moves tensors */
-    if (row->flat && options->allocator == ALLOCATOR_FLAT) return false; /* as another row */
+    if (row->start == START_JOINT && !options->split) return false;   /* it moves tensors */
+    if (row->few_cuts && facts->func->ninsts <= MEDIUM) return false; /* `joint` does the same */
+    if (row->flat && row->metric == 0 && options->allocator == ALLOCATOR_FLAT)
+        return false; /* so does the row without `flat` */
     bool shares = row->start != START_UNCUT || row->spiller == SPILL_CONFLICTS;
     if (shares && !options->reload_elim) return false; /* it decides which reads share a reload */
     return effort <= USUAL || row->place == PLACE_EXACT;
@@ -159,28 +163,56 @@ static bool is_free(const Facts *facts, int64_t cycles) {
     return cycles <= sum_dmas(facts->func, facts->target).cycles;
 }
 
-static void run_row(const Facts *facts, const Strategy *row, Method method, State **best) {
+/* The best result so far, and the time of all. */
+typedef struct {
+    State *best;    /* NULL: none yet */
+    int64_t chosen; /* cycles of a choice of gaps in all of the room, placed or not; 0: none yet */
+    PhaseSeconds seconds;
+} Race;
+
+static void run_row(const Facts *facts, const Strategy *row, Method method, Race *race) {
     State *state = state_make(facts, method);
-    int64_t least = *best ? state_cycles(*best) : INT64_MAX;
+    int64_t least = race->best ? state_cycles(race->best) : INT64_MAX;
     State *worse = state;
-    if (run(row, state, least) && state_cycles(state) < least) {
-        worse = *best;
-        *best = state;
+    bool placed = run(row, state, least);
+    if (row->start == START_CHOICE && row->percent == 0 && !row->flat && race->chosen == 0)
+        race->chosen = state->chosen;
+    race->seconds.analyse += state->seconds.analyse;
+    race->seconds.colour += state->seconds.colour;
+    race->seconds.spill += state->seconds.spill;
+    if (placed && state_cycles(state) < least) {
+        worse = race->best;
+        race->best = state;
     }
     if (worse) state_free(worse);
 }
 
+/* True where places were found for nearly all that the choice of gaps keeps: then other choices in
+ * straight code, which the same model makes, gain next to nothing. */
+static bool is_near(const Facts *facts, const Race *race) {
+    enum { PART = 100 };
+    if (!race->best || race->chosen == 0 || facts->func->nloops > 0) return false;
+    int64_t spilled = race->chosen - sum_dmas(facts->func, facts->target).cycles;
+    return state_cycles(race->best) <= race->chosen + spilled / PART;
+}
+
+static bool is_over(const Facts *facts, const Race *race) {
+    return clock_is_past(facts->deadline) ||
+           (race->best && is_free(facts, state_cycles(race->best)));
+}
+
 State *run_strategies(const Facts *facts, const Options *options, StrategyTable table) {
     enum { USUAL = 2 };
-    State *best = NULL;
+    Race race = {0};
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
-        for (uint32_t i = 0; i < table.count && !clock_is_past(facts->deadline); i++) {
+        for (uint32_t i = 0; i < table.count && !is_over(facts, &race); i++) {
             const Strategy *row = &table.items[i];
-            if (best && is_free(facts, state_cycles(best))) return best;
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback;
-            if (admits(facts, options, row, effort) && !(best && fallback))
-                run_row(facts, row, method_of(row, options, effort), &best);
+            bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, &race);
+            if (admits(facts, options, row, effort) && !(race.best && fallback) && !idle)
+                run_row(facts, row, method_of(row, options, effort), &race);
         }
-    return best;
+    if (race.best) race.best->seconds = race.seconds;
+    return race.best;
 }

@@ -16,7 +16,8 @@ typedef struct {
     const char *name;
     Start start;
     Spiller spiller;
-    PlaceEffort place;    /* how places are looked for in each round */
+    PlaceEffort place;    /* how places are looked for where there are no hints; exact ones run
+                             again above effort 2 */
     uint8_t effort;       /* the least effort at which it runs */
     uint32_t longest;     /* instructions of the longest function that it runs on */
     uint32_t fallback;    /* straight code longer than this: it runs only if no row before it has
@@ -42,7 +43,7 @@ Allocation allocate_with(StrategyTable table, const Func *func, const Target *ta
 
 /* Runs the rows that the effort and the function admit, in order, and keeps the cheapest result,
  * the first of equal ones; stops where one costs nothing. Efforts above 2 run all rows that search
- * once more with ten times the steps, up to their own; effort 9 goes on until the deadline. No row
+ * once more with ten times the steps, up to their own; effort 9 ends at the deadline. No row
  * runs twice alike. Returns the state in which everything has its place, which state_free() frees,
  * or NULL. Requires that the function is feasible. */
 State *run_strategies(const Facts *facts, const Options *options, StrategyTable table);

@@ -169,7 +169,7 @@ static EvictLimits evict_limits(const State *state) {
     return (EvictLimits){state->facts->size, steps * state->method.scale};
 }
 
-/* Nodes go where the hints say; those without a place evict others. */
+/* Nodes go where the hints say; after the first round those without a place evict others. */
 static void place_as_hinted(State *state) {
     Round *now = &state->now;
     now->graph = build(&now->nodes, &state->round_memory);
@@ -192,12 +192,13 @@ bool place_state(State *state) {
 }
 
 bool place_exactly(State *state) {
-    double begin = clock_now();
     Round *now = &state->now;
     if (now->pressure.peak > state->facts->size) return false;
+    double begin = clock_now();
     PlaceProblem problem = {&now->nodes, &now->pressure, state->facts->size};
     Placer placer = state_placer(state, true);
     placer.evict = placer.by_height = true;
+    placer.crowded = false;
     set_exact_steps(state, true, &placer);
     Placed found = place(&problem, &placer, &state->round_memory);
     take_placed(now, &found);

@@ -55,9 +55,10 @@ typedef struct {
     Round now;          /* its analysis and places */
     Arena round_memory; /* of `now`; owned */
     uint32_t rounds;
-    double score; /* of the last round in which something found no place */
-    double *cost; /* [ntensors of the code] of the last round */
-    Writer log;   /* the lines of -v; owned */
+    int64_t chosen; /* cycles of the code of the first round */
+    double score;   /* of the last round in which something found no place */
+    double *cost;   /* [ntensors of the code] of the last round */
+    Writer log;     /* the lines of -v; owned */
     PhaseSeconds seconds;
 } State;
 

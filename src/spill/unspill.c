@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "ir/dma.h"
 #include "place/first_fit.h"
 #include "support/sort.h"
 

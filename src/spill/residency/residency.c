@@ -415,6 +415,8 @@ static int64_t decide_level(Pass *pass, bool *opened) {
 static void reset_gaps(Plan *plan) {
     for (uint32_t a = 0; a < plan->first[plan->func->ntensors]; a++)
         plan->accesses[a].cut = plan->accesses[a].permanent;
+    for (uint32_t t = 0; t < plan->func->ntensors; t++)
+        if (plan->spilled[t]) plan_note_spilled(plan, t);
 }
 
 static Pass begin_pass(const Facts *facts, ResidencyOptions options, Plan *plan) {
