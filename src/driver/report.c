@@ -25,19 +25,17 @@ void report_input(const Facts *facts, Report *report) {
     enum { LARGEST = 1 << 22 /* pairs, of a graph that is built for its figures alone */ };
     Arena scratch;
     arena_init(&scratch);
-    Round round;
-    Rewritten same = rewrite_nothing(facts->func, &facts->live, &scratch);
-    CostModel model = {.target = facts->target};
-    analyse_round(&same, &facts->plan, model, &scratch, &round);
+    const Round *round = facts->uncut;
     report->instructions = facts->func->ninsts;
-    report->tensors = round.nodes.count;
-    report->edges = round.conflicts;
-    if (round.conflicts <= LARGEST) {
-        Graph graph = build(&round.nodes, &scratch);
+    report->tensors = round->nodes.count;
+    report->edges = round->conflicts;
+    if (round->conflicts <= LARGEST) {
+        Graph graph = build(&round->nodes, &scratch);
         report->edges = graph.edges;
         report->max_degree = graph.max_degree;
     }
-    report->high_water_before = (int64_t)fullest_quadrant(&round.nodes, &round.pressure) * GRANULE;
+    report->high_water_before =
+        (int64_t)fullest_quadrant(&round->nodes, &round->pressure) * GRANULE;
     arena_free(&scratch);
 }
 

@@ -137,6 +137,7 @@ static Method method_of(const Strategy *row, const Options *options, int effort)
                      .flat = row->flat || options->allocator == ALLOCATOR_FLAT,
                      .metric = (options->metric + row->metric) % METRICS,
                      .place = row->place,
+                     .must_fit = row->spiller == SPILL_NOTHING,
                      .percent = row->percent,
                      .joint_steps = row->joint_steps,
                      .exact_steps = EXACT_STEPS,

@@ -406,7 +406,6 @@ Placement select_places(const Nodes *nodes, const Graph *graph, const Axis *axis
         else
             pop_node(&pass, stack->items[i]);
     }
-    assert(placement_is_legal(nodes, &placement));
     arena_free(&pass.scratch);
     arena_free(&pass.cuts);
     arena_free(&own);

@@ -71,7 +71,6 @@ Placement select_flat(const Nodes *nodes, const Graph *graph, const Axis *axis,
         else
             placement_fail(&placement, nodes, n);
     }
-    assert(placement_is_legal(nodes, &placement));
     arena_free(&pass.scratch);
     return placement;
 }

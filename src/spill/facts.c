@@ -13,5 +13,13 @@ Facts facts_make(const Func *func, const Live *live, const Target *target, Arena
                    .max_reloads = UINT64_MAX,
                    .seed = 1};
     facts.sources = sources_make(&facts.plan, arena);
+    Round *uncut = NEW(arena, Round);
+    Arena scratch;
+    arena_init(&scratch);
+    Rewritten same = rewrite_nothing(func, live, &scratch);
+    analyse_round(&same, &facts.plan, (CostModel){.target = target}, arena, uncut);
+    uncut->func = func;
+    arena_free(&scratch);
+    facts.uncut = uncut;
     return facts;
 }

@@ -6,15 +6,17 @@
 #include "analysis/live.h"
 #include "spill/plan.h"
 #include "spill/remat.h"
+#include "spill/round.h"
 
 typedef struct {
     const Func *func; /* its webs split; what is allocated */
     const Target *target;
-    uint32_t size;    /* whole granules of the byte axis */
-    Live live;        /* of func */
-    Plan plan;        /* accesses and loops of func; nothing is cut */
-    Sources sources;  /* of values in DRAM */
-    const Str *names; /* [ntensors] the input's name of each tensor */
+    uint32_t size;      /* whole granules of the byte axis */
+    Live live;          /* of func */
+    Plan plan;          /* accesses and loops of func; nothing is cut */
+    Sources sources;    /* of values in DRAM */
+    const Round *uncut; /* analysis of func by the loop model, without places */
+    const Str *names;   /* [ntensors] the input's name of each tensor */
     /* What the user asked for. */
     bool coalesce, remat, reload_elim, split;
     bool remat_reads;     /* the flat cost model prices rematerialisable reads once more */

@@ -886,3 +886,21 @@ Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions optio
     arena_free(&rewriter.scratch);
     return out;
 }
+
+Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena) {
+    Rewritten same = {.func = NEW(arena, Func),
+                      .origin = RAW_ARRAY(arena, uint32_t, func->ntensors),
+                      .role = NEW_ARRAY(arena, uint8_t, func->ntensors),
+                      .first_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
+                      .end_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
+                      .origin_inst = RAW_ARRAY(arena, uint32_t, func->ninsts),
+                      .live = live};
+    *same.func = *func;
+    same.func->tensors = moved(func->tensors, func->ntensors, sizeof(Tensor), arena);
+    same.func->insts = moved(func->insts, func->ninsts, sizeof(Inst), arena);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        same.origin[t] = t;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        same.origin_inst[i] = i;
+    return same;
+}

@@ -44,4 +44,8 @@ typedef struct {
  * spilled tensors times their blocks). */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 
+/* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that
+ * places and marks can be set. `live` are its ranges. O(tensors + instructions). */
+Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena);
+
 #endif

@@ -40,30 +40,6 @@ int64_t state_cycles(const State *state) {
 
 /* ---- code ---- */
 
-static void *copy_items(const void *items, size_t count, size_t size, Arena *arena) {
-    void *copy = arena_raw(arena, count, size);
-    if (count) memcpy(copy, items, count * size);
-    return copy;
-}
-
-Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena) {
-    Rewritten same = {.func = NEW(arena, Func),
-                      .origin = RAW_ARRAY(arena, uint32_t, func->ntensors),
-                      .role = NEW_ARRAY(arena, uint8_t, func->ntensors),
-                      .first_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
-                      .end_access = NEW_ARRAY(arena, uint32_t, func->ntensors),
-                      .origin_inst = RAW_ARRAY(arena, uint32_t, func->ninsts),
-                      .live = live};
-    *same.func = *func;
-    same.func->tensors = copy_items(func->tensors, func->ntensors, sizeof(Tensor), arena);
-    same.func->insts = copy_items(func->insts, func->ninsts, sizeof(Inst), arena);
-    for (uint32_t t = 0; t < func->ntensors; t++)
-        same.origin[t] = t;
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        same.origin_inst[i] = i;
-    return same;
-}
-
 void rewrite_state(State *state) {
     double begin = clock_now();
     const Facts *facts = state->facts;
@@ -96,7 +72,11 @@ void analyse_state(State *state) {
     const Facts *facts = state->facts;
     CostModel model = {facts->target, state->method.flat, facts->remat_reads};
     arena_free(&state->round_memory);
-    analyse_round(&state->code, &state->plan, model, &state->round_memory, &state->now);
+    if (plan_spills(&state->plan) || state->method.flat)
+        analyse_round(&state->code, &state->plan, model, &state->round_memory, &state->now);
+    else
+        state->now = *facts->uncut;
+    state->now.func = state->code.func;
     state->seconds.analyse += clock_now() - begin;
 }
 
@@ -155,7 +135,8 @@ static void place_anywhere(State *state) {
     PlaceProblem problem = {&now->nodes, &now->pressure, state->facts->size};
     Placer placer = state_placer(state, spilled);
     if (coalesce && first && place_partners(state, &problem, &placer)) return;
-    if (now->conflicts <= LARGEST_GRAPH) {
+    bool hopeless = state->method.must_fit && now->pressure.peak > state->facts->size;
+    if (now->conflicts <= LARGEST_GRAPH && !hopeless) {
         Placed found = place(&problem, &placer, &state->round_memory);
         take_placed(now, &found);
     }
@@ -218,6 +199,7 @@ static Place *node_places(const Round *round, uint32_t n, Arena *arena) {
 
 void commit_places(State *state) {
     assert(state->now.placed && state->now.func == state->code.func);
+    assert(placement_is_legal(&state->now.nodes, &state->now.placement));
     Func *func = state->code.func;
     const Nodes *nodes = &state->now.nodes;
     state->cost = RAW_ARRAY(&state->memory, double, func->ntensors);

@@ -16,10 +16,11 @@ typedef enum {
 /* How a strategy goes about it; set once. */
 typedef struct {
     const char *name;
-    bool flat;                         /* costs, ranges and select of the flat allocator */
-    int metric;                        /* of simplify, 0 to 2 */
-    PlaceEffort place;                 /* how places are looked for */
-    uint32_t percent;                  /* of the State Buffer that choices of gaps leave free */
+    bool flat;         /* costs, ranges and select of the flat allocator */
+    int metric;        /* of simplify, 0 to 2 */
+    PlaceEffort place; /* how places are looked for */
+    bool must_fit;     /* nothing is spilled: no places are looked for over capacity */
+    uint32_t percent;  /* of the State Buffer that choices of gaps leave free */
     uint64_t joint_steps, exact_steps; /* of the joint search, and of the exact one */
     uint64_t scale; /* of the steps of every search: 1, or 10, 100 ... with more effort */
 } Method;
@@ -65,10 +66,6 @@ typedef struct {
 /* A state without cuts, for state_free(). O(accesses). */
 State *state_make(const Facts *facts, Method method);
 void state_free(State *state);
-
-/* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that
- * places and marks can be set. `live` are its ranges. O(tensors + instructions). */
-Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena);
 
 /* Rewrites the function with the plan as it is. Invalidates `now`. */
 void rewrite_state(State *state);
