@@ -1,5 +1,6 @@
 #include "driver/allocate.h"
 
+#include <float.h>
 #include <math.h>
 
 #include "analysis/partners.h"
@@ -137,7 +138,7 @@ static void take(Job *job, State *best) {
     job->result.cost = best->cost;
     report->strategy = best->method.name;
     report->iterations = best->rounds;
-    report->score = best->score;
+    report->score = isinf(best->score) ? DBL_MAX : best->score; /* a number, in JSON too */
     report->coalesced = best->now.coalesced;
     report->seconds.analyse += best->seconds.analyse;
     report->seconds.colour += best->seconds.colour;

@@ -26,7 +26,8 @@ typedef struct {
     int64_t spill_cycles, dma_bytes; /* output's DMAs less the input's, each as often as it runs */
     int64_t high_water_before, high_water, usable_bytes; /* bytes per partition */
     int64_t dram_spill_bytes;
-    double score; /* the seed's, of the last round in which something found no place; 0: none */
+    double score; /* the seed's, of the last round in which something found no place, DBL_MAX if it
+                     is infinite; 0: none */
     uint32_t coalesced, split;
     bool last_resort;
     const char *strategy; /* that won: its name in the table; `stable` where earlier places fit,
