@@ -199,7 +199,6 @@ static Place *node_places(const Round *round, uint32_t n, Arena *arena) {
 
 void commit_places(State *state) {
     assert(state->now.placed && state->now.func == state->code.func);
-    assert(placement_is_legal(&state->now.nodes, &state->now.placement));
     Func *func = state->code.func;
     const Nodes *nodes = &state->now.nodes;
     state->cost = RAW_ARRAY(&state->memory, double, func->ntensors);
