@@ -21,7 +21,6 @@ State *state_make(const Facts *facts, Method method) {
     uint32_t ninsts = facts->func->ninsts;
     state->live = model_ranges(facts->func, &facts->live, method.flat, &state->memory);
     state->plan = plan_copy(&facts->plan, &state->memory);
-    state->candidate = NEW_ARRAY(&state->memory, bool, facts->func->ntensors);
     state->frozen = NEW_ARRAY(&state->memory, bool, ninsts);
     state->headroom = headroom_make(ninsts, &state->memory);
     return state;

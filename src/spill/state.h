@@ -44,8 +44,7 @@ typedef struct {
     Live live;    /* of facts->func, as the cost model sees it */
     Arena memory; /* of all that outlives a round; owned */
     /* Decided so far. */
-    Plan plan;       /* split points */
-    bool *candidate; /* [ntensors] its gaps compete for capacity */
+    Plan plan; /* split points */
     Headroom headroom;
     bool hinted; /* nodes go where `hints` says */
     Transfer hints;

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "place/first_fit.h"
+#include "support/search.h"
 #include "support/sort.h"
 
 /* A node, or several joined into one: a union of nodes whose root is the first of them. */
@@ -140,15 +141,9 @@ static void add_overlap(Pass *pass, uint32_t n, LiveRange range) {
 
 /* The position in `starts` of the first interval that begins at `point` or later. */
 static size_t starts_from(const Pass *pass, uint32_t point) {
-    size_t low = 0, high = pass->nstarts;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (pass->starts[middle].key < point)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    size_t at;
+    FIND_FIRST(at, 0, pass->nstarts, pass->starts[at].key >= point);
+    return at;
 }
 
 /* How many blocks may overlap either half or begin in the gap, at most. */

@@ -5,14 +5,12 @@ ResidencyOptions residency_options(const State *state) {
     enum { FIRST = 30000000, LATER = 10000000 };
     uint64_t size = state->facts->size;
     return (ResidencyOptions){.live = &state->live,
-                              .candidate = state->candidate,
+                              .candidate = state->plan.spillable,
                               .headroom = state->headroom.granules,
                               .size = (uint32_t)(size - size * state->method.percent / 100),
                               .steps = (state->rounds == 0 ? FIRST : LATER) * state->method.scale};
 }
 
 void start_residency(State *state) {
-    for (uint32_t t = 0; t < state->plan.func->ntensors; t++)
-        state->candidate[t] = state->plan.spillable[t];
     residency(state->facts, residency_options(state), &state->plan);
 }

@@ -5,13 +5,12 @@
 #include "spill/residency/residency.h"
 #include "spill/state.h"
 
-/* The options of residency() for a state: its candidates, its headroom, the percent that its method
- * leaves free. */
+/* The options of residency() for a state: all spillable tensors, its headroom, the percent that its
+ * method leaves free. */
 ResidencyOptions residency_options(const State *state);
 
-/* Makes every spillable tensor a candidate and decides its residency. Requires a state; fills
- * `candidate` and leaves a closed plan; invalidates the code and the round. Costs one residency().
- */
+/* Makes every spillable tensor a candidate and decides its residency. Requires a state; leaves
+ * a closed plan; invalidates the code and the round. Costs one residency(). */
 void start_residency(State *state);
 
 #endif
