@@ -14,12 +14,7 @@ Facts facts_make(const Func *func, const Live *live, const Target *target, Arena
                    .seed = 1};
     facts.sources = sources_make(&facts.plan, arena);
     Round *uncut = NEW(arena, Round);
-    Arena scratch;
-    arena_init(&scratch);
-    Rewritten same = rewrite_nothing(func, live, &scratch);
-    analyse_round(&same, &facts.plan, (CostModel){.target = target}, arena, uncut);
-    uncut->func = func;
-    arena_free(&scratch);
+    *uncut = analyse_uncut(func, live, target, arena);
     facts.uncut = uncut;
     return facts;
 }

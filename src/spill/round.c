@@ -44,6 +44,18 @@ Live model_ranges(const Func *func, const Live *live, bool flat, Arena *arena) {
     return opaque;
 }
 
+/* Fills what follows from the live ranges of the round's function. */
+static void analyse_live(CostModel model, const bool *copy, const bool *minimal, Arena *arena,
+                         Round *round) {
+    round->nodes = renumber(round->func, &round->live, copy, arena);
+    Arena scratch;
+    arena_init(&scratch);
+    find_costs(round->func, &round->nodes, model, minimal, &scratch);
+    round->conflicts = count_conflicts(&round->nodes, &scratch);
+    arena_free(&scratch);
+    round->pressure = find_pressure(&round->nodes, arena);
+}
+
 void analyse_round(const Rewritten *code, const Plan *plan, CostModel model, Arena *arena,
                    Round *round) {
     const Func *func = code->func;
@@ -56,11 +68,11 @@ void analyse_round(const Rewritten *code, const Plan *plan, CostModel model, Are
     *round = (Round){.func = func};
     round->live = code->live && !model.flat ? *code->live : live_range(func, arena);
     if (model.flat) make_opaque(func, copy, &round->live, arena);
-    round->nodes = renumber(func, &round->live, copy, arena);
-    Arena scratch;
-    arena_init(&scratch);
-    find_costs(func, &round->nodes, model, minimal, &scratch);
-    round->conflicts = count_conflicts(&round->nodes, &scratch);
-    arena_free(&scratch);
-    round->pressure = find_pressure(&round->nodes, arena);
+    analyse_live(model, copy, minimal, arena, round);
+}
+
+Round analyse_uncut(const Func *func, const Live *live, const Target *target, Arena *arena) {
+    Round round = {.func = func, .live = *live};
+    analyse_live((CostModel){.target = target}, NULL, NULL, arena, &round);
+    return round;
 }

@@ -30,4 +30,8 @@ Live model_ranges(const Func *func, const Live *live, bool flat, Arena *arena);
 void analyse_round(const Rewritten *code, const Plan *plan, CostModel model, Arena *arena,
                    Round *round);
 
+/* The same by the loop model for a function in which nothing is spilled, whose ranges are `live`.
+ */
+Round analyse_uncut(const Func *func, const Live *live, const Target *target, Arena *arena);
+
 #endif
