@@ -187,6 +187,7 @@ Placed place(const PlaceProblem *problem, const Placer *placer, Arena *arena) {
         place_crowded(&pass);
     else
         place_all(&pass);
-    assert(!pass.best.placed || placement_is_legal(problem->nodes, &pass.best.placement));
+    assert(!pass.best.placed ||
+           placement_is_legal(problem->nodes, &pass.best.graph, &pass.best.placement));
     return pass.best;
 }

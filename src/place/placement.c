@@ -26,7 +26,9 @@ static bool both_fixed(void *context, const PlacedInterval *earlier, const Place
     return (*nodes)->items[earlier->owner].fixed && (*nodes)->items[later->owner].fixed;
 }
 
-bool placement_is_legal(const Nodes *nodes, const Placement *placement) {
+/* Blocks of one node may overlap too, and pairs of blocks may be too many: only the sweep will do.
+ */
+static bool sweep_is_clean(const Nodes *nodes, const Placement *placement) {
     Arena scratch;
     arena_init(&scratch);
     PlacedInterval *placed = NULL;
@@ -42,4 +44,28 @@ bool placement_is_legal(const Nodes *nodes, const Placement *placement) {
     bool legal = check_overlaps(placed, count, both_fixed, &nodes);
     arena_free(&scratch);
     return legal;
+}
+
+/* The same for nodes of one block. */
+static bool edges_are_clean(const Nodes *nodes, const Graph *graph, const Placement *placement) {
+    Arena scratch;
+    arena_init(&scratch);
+    Rect *rects = NEW_ARRAY(&scratch, Rect, nodes->count);
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (placement->rects[n]) rects[n] = placement->rects[n][0];
+    bool clean = true;
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        uint32_t m;
+        for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
+            if (m > n && rects_meet(rects[n], rects[m]))
+                clean &= nodes->items[n].fixed && nodes->items[m].fixed;
+    }
+    arena_free(&scratch);
+    return clean;
+}
+
+bool placement_is_legal(const Nodes *nodes, const Graph *graph, const Placement *placement) {
+    for (uint32_t n = 0; n < nodes->count; n++)
+        if (nodes->items[n].blocks > 1) return sweep_is_clean(nodes, placement);
+    return edges_are_clean(nodes, graph, placement);
 }

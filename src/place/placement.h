@@ -2,7 +2,7 @@
 #ifndef PLACE_PLACEMENT_H
 #define PLACE_PLACEMENT_H
 
-#include "analysis/node.h"
+#include "analysis/interfere.h"
 
 typedef struct {
     Rect **rects;     /* [nodes] the blocks' places, or NULL where the node has none */
@@ -18,7 +18,8 @@ Placement placement_of_fixed(const Nodes *nodes, Arena *arena);
 void placement_fail(Placement *placement, const Nodes *nodes, uint32_t n);
 
 /* True if no two placed blocks overlap, but for pairs of fixed nodes, which are as they came. For
- * asserts: the seed's check of all pairs, as a sweep. O(intervals log intervals). */
-bool placement_is_legal(const Nodes *nodes, const Placement *placement);
+ * asserts: the seed's check of all pairs, by the graph of the nodes where each has one block
+ * (O(edges)), else as a sweep (O(intervals log intervals)). */
+bool placement_is_legal(const Nodes *nodes, const Graph *graph, const Placement *placement);
 
 #endif
