@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <math.h>
 
+#include "place/weigh.h"
+
 /* The three worklists, in one array of states. */
 typedef enum { SAFE, UNSAFE, INFINITE, REMOVED, FIXED } State;
 
@@ -20,12 +22,10 @@ typedef struct {
     const Graph *graph;
     const Axis *axis;
     int metric;
-    Shape *shapes;     /* [nodes] */
-    uint8_t *states;   /* [nodes] State */
-    int64_t *caps;     /* [nodes] places left wherever the neighbours are */
-    int64_t *reliefs;  /* [nodes] places that its removal gives back to neighbours */
-    uint32_t *degrees; /* [nodes] neighbours left, without fixed ones */
-    uint32_t *safe;    /* stack of SAFE nodes */
+    Shape *shapes;   /* [nodes] */
+    uint8_t *states; /* [nodes] State */
+    Weights weights; /* beside the neighbours left */
+    uint32_t *safe;  /* stack of SAFE nodes */
     uint32_t nsafe;
     Candidate *heap;
     uint32_t nheap;
@@ -34,12 +34,12 @@ typedef struct {
 
 static Candidate candidate_of(const Simplify *pass, uint32_t n) {
     double cost = pass->nodes->items[n].cost;
-    double relief = (double)pass->reliefs[n], degree = pass->degrees[n];
+    double relief = (double)pass->weights.reliefs[n], degree = pass->weights.degrees[n];
     double divisor = pass->metric == 0   ? relief
                      : pass->metric == 1 ? relief * relief
                                          : degree * degree;
     return (Candidate){divisor > 0 ? cost / divisor : INFINITY, pass->nodes->items[n].copy,
-                       pass->reliefs[n], n};
+                       pass->weights.reliefs[n], n};
 }
 
 static bool before(const Candidate *a, const Candidate *b) {
@@ -49,15 +49,23 @@ static bool before(const Candidate *a, const Candidate *b) {
     return a->node < b->node;
 }
 
+enum { FANOUT = 4 };
+
+/* The best of the children of `at`, or `at` where it has none. */
+static uint32_t best_child(const Simplify *pass, uint32_t at) {
+    uint32_t first = FANOUT * at + 1;
+    if (first >= pass->nheap) return at;
+    uint32_t end = first + FANOUT < pass->nheap ? first + FANOUT : pass->nheap, best = first;
+    for (uint32_t child = first + 1; child < end; child++)
+        if (before(&pass->heap[child], &pass->heap[best])) best = child;
+    return best;
+}
+
 static void sift_down(Simplify *pass, uint32_t at) {
     Candidate moved = pass->heap[at];
-    for (;;) {
-        uint32_t child = 2 * at + 1;
-        if (child >= pass->nheap) break;
-        if (child + 1 < pass->nheap && before(&pass->heap[child + 1], &pass->heap[child])) child++;
+    for (uint32_t child; (child = best_child(pass, at)) != at; at = child) {
         if (!before(&pass->heap[child], &moved)) break;
         pass->heap[at] = pass->heap[child];
-        at = child;
     }
     pass->heap[at] = moved;
 }
@@ -97,10 +105,10 @@ static void remove_node(Simplify *pass, uint32_t n) {
     for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
         /* Removed ones change too: nobody looks at them, and a branch costs more. */
         Shape other = pass->shapes[m];
-        pass->caps[m] += node.blocks * shape_impact(pass->axis, other, node);
-        pass->reliefs[m] -= other.blocks * shape_impact(pass->axis, node, other);
-        pass->degrees[m]--;
-        if (pass->caps[m] > 0 && pass->states[m] > SAFE && pass->states[m] < REMOVED)
+        pass->weights.caps[m] += node.blocks * shape_impact(pass->axis, other, node);
+        pass->weights.reliefs[m] -= other.blocks * shape_impact(pass->axis, node, other);
+        pass->weights.degrees[m]--;
+        if (pass->weights.caps[m] > 0 && pass->states[m] > SAFE && pass->states[m] < REMOVED)
             make_safe(pass, m);
     }
 }
@@ -119,23 +127,6 @@ static void force_push(Simplify *pass, uint32_t n) {
         if (pass->states[m - 1] == INFINITE) remove_node(pass, m - 1);
 }
 
-static void weigh(Simplify *pass, uint32_t n) {
-    const Node *node = &pass->nodes->items[n];
-    int64_t cap = own_capacity(pass->axis, node), relief = 0;
-    uint32_t degree = 0;
-    uint32_t m;
-    for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
-        const Node *other = &pass->nodes->items[m];
-        cap -= impact_of_all(pass->axis, node, other);
-        if (other->fixed) continue;
-        relief += node->blocks * impact(pass->axis, other, node);
-        degree++;
-    }
-    pass->caps[n] = cap;
-    pass->reliefs[n] = relief;
-    pass->degrees[n] = degree;
-}
-
 static void classify(Simplify *pass) {
     for (uint32_t n = 0; n < pass->nodes->count; n++) {
         pass->shapes[n] = shape_of(&pass->nodes->items[n]);
@@ -143,8 +134,7 @@ static void classify(Simplify *pass) {
             pass->states[n] = FIXED;
             continue;
         }
-        weigh(pass, n);
-        if (pass->caps[n] > 0) {
+        if (pass->weights.caps[n] > 0) {
             pass->states[n] = SAFE;
             pass->stack.low++;
         } else if (!isinf(pass->nodes->items[n].cost)) {
@@ -159,7 +149,7 @@ static void classify(Simplify *pass) {
     /* The smallest number is removed first. */
     for (uint32_t n = pass->nodes->count; n-- > 0;)
         if (pass->states[n] == SAFE) make_safe(pass, n);
-    for (uint32_t at = pass->nheap / 2; at-- > 0;)
+    for (uint32_t at = (pass->nheap + FANOUT - 2) / FANOUT; at-- > 0;)
         sift_down(pass, at);
 }
 
@@ -190,11 +180,9 @@ NodeStack simplify(const Nodes *nodes, const Graph *graph, const Axis *axis, int
                      .metric = metric,
                      .shapes = RAW_ARRAY(&scratch, Shape, nodes->count),
                      .states = NEW_ARRAY(&scratch, uint8_t, nodes->count),
-                     .caps = NEW_ARRAY(&scratch, int64_t, nodes->count),
-                     .reliefs = NEW_ARRAY(&scratch, int64_t, nodes->count),
-                     .degrees = NEW_ARRAY(&scratch, uint32_t, nodes->count),
-                     .safe = NEW_ARRAY(&scratch, uint32_t, nodes->count),
-                     .heap = NEW_ARRAY(&scratch, Candidate, nodes->count)};
+                     .weights = weigh(nodes, graph, axis, &scratch),
+                     .safe = RAW_ARRAY(&scratch, uint32_t, nodes->count),
+                     .heap = RAW_ARRAY(&scratch, Candidate, nodes->count)};
     pass.stack.items = RAW_ARRAY(arena, uint32_t, (size_t)nodes->count + 1);
     classify(&pass);
     drain(&pass);
