@@ -12,8 +12,9 @@ typedef struct {
     uint32_t id; /* breaks ties, so that the order is total */
 } SortKey;
 
-/* Sorts by key, then id, ascending. Merge sort, O(count log count), with a copy of the array in
- * `scratch`; insertion sort for short arrays, in place. */
+/* Sorts by key, then id, ascending. Insertion sort for short arrays, in place; else with a copy of
+ * the array in `scratch`: radix sort where the ids ascend and the keys are small, merge sort where
+ * they do not, O(count log count) both. */
 void sort_keys(SortKey *keys, size_t count, Arena *scratch);
 
 #endif

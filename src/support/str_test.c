@@ -55,23 +55,35 @@ static void map(void **state) {
     arena_free(&arena);
 }
 
+/* Sorts random keys of so many bits, ids ascending or not, and looks at the order and the ids. */
+static void check_sorting(size_t count, unsigned bits, bool ascending, Arena *arena) {
+    SortKey *keys = RAW_ARRAY(arena, SortKey, count + 1);
+    bool *seen = NEW_ARRAY(arena, bool, count + 1);
+    uint64_t random = 1;
+    for (uint32_t i = 0; i < count; i++) {
+        random = random * 6364136223846793005u + 1442695040888963407u;
+        keys[i] = (SortKey){random >> (64 - bits), ascending ? i : (uint32_t)count - 1 - i};
+    }
+    sort_keys(keys, count, arena);
+    for (size_t i = 0; i < count; i++) {
+        assert_false(seen[keys[i].id]);
+        seen[keys[i].id] = true;
+        assert_true(i == 0 || keys[i - 1].key < keys[i].key ||
+                    (keys[i - 1].key == keys[i].key && keys[i - 1].id < keys[i].id));
+    }
+}
+
+/* Few bits by digits, many by comparisons. */
 static void sorting(void **state) {
     (void)state;
+    static const unsigned BITS[] = {1, 6, 8, 9, 16, 24, 64};
     Arena arena;
     arena_init(&arena);
-    enum { COUNT = 1000 };
-    SortKey keys[COUNT];
-    for (size_t count = 0; count <= COUNT; count += count < 40 ? 1 : 97) {
-        uint64_t random = 1;
-        for (uint32_t i = 0; i < count; i++) {
-            random = random * 6364136223846793005u + 1442695040888963407u;
-            keys[i] = (SortKey){random >> 58, i};
+    for (size_t count = 0; count <= 1000; count += count < 60 ? 1 : 97)
+        for (size_t i = 0; i < sizeof BITS / sizeof *BITS; i++) {
+            check_sorting(count, BITS[i], true, &arena);
+            check_sorting(count, BITS[i], false, &arena);
         }
-        sort_keys(keys, count, &arena);
-        for (size_t i = 1; i < count; i++)
-            assert_true(keys[i - 1].key < keys[i].key ||
-                        (keys[i - 1].key == keys[i].key && keys[i - 1].id < keys[i].id));
-    }
     arena_free(&arena);
 }
 
