@@ -14,6 +14,7 @@ typedef struct {
     Rect rect;
     uint32_t node;
     uint32_t reach; /* the highest granule where this one or any before it ends */
+    double price;   /* of evicting it: its height, times one more than its evictions so far */
 } Obstacle;
 
 /* A place that changed since the best state. */
@@ -37,9 +38,12 @@ typedef struct {
     uint64_t steps;      /* left */
     Obstacle *obstacles; /* of the node at hand, sorted by low */
     Rect *taken;         /* the same, rectangles alone */
+    Obstacle *unsorted;  /* and in order of neighbours */
     uint32_t nobstacles;
+    uint32_t reaching; /* the answer of the last first_reaching() */
     size_t room;
     Arena scratch;
+    Arena sorting;
 } Evict;
 
 static void push(Evict *pass, uint32_t n) {
@@ -83,33 +87,29 @@ static void restore_best(Evict *pass) {
 static void add_obstacle(Evict *pass, Rect rect, uint32_t node) {
     if (pass->nobstacles == pass->room) {
         size_t larger = pass->room ? pass->room * 2 : 256;
-        pass->obstacles =
-            arena_grow(&pass->scratch, pass->obstacles, pass->room, larger, sizeof(Obstacle));
-        pass->taken = arena_grow(&pass->scratch, pass->taken, pass->room, larger, sizeof(Rect));
+        pass->unsorted =
+            arena_extend(&pass->scratch, pass->unsorted, pass->room, larger, sizeof(Obstacle));
+        pass->obstacles = RAW_ARRAY(&pass->scratch, Obstacle, larger);
+        pass->taken = RAW_ARRAY(&pass->scratch, Rect, larger);
         pass->room = larger;
     }
-    pass->obstacles[pass->nobstacles++] = (Obstacle){rect, node, 0};
+    pass->unsorted[pass->nobstacles++] = (Obstacle){.rect = rect, .node = node};
 }
 
 /* Sorts the obstacles by their first granule, and fills `taken` and how far each reaches. */
 static void sort_obstacles(Evict *pass) {
-    Arena sorting;
-    arena_init(&sorting);
-    SortKey *order = RAW_ARRAY(&sorting, SortKey, pass->nobstacles);
-    Obstacle *copy = RAW_ARRAY(&sorting, Obstacle, pass->nobstacles);
-    for (uint32_t i = 0; i < pass->nobstacles; i++) {
-        order[i] = (SortKey){pass->obstacles[i].rect.low, i};
-        copy[i] = pass->obstacles[i];
-    }
-    sort_keys(order, pass->nobstacles, &sorting);
+    arena_reset(&pass->sorting);
+    SortKey *order = RAW_ARRAY(&pass->sorting, SortKey, pass->nobstacles);
+    for (uint32_t i = 0; i < pass->nobstacles; i++)
+        order[i] = (SortKey){pass->unsorted[i].rect.low, i};
+    sort_keys(order, pass->nobstacles, &pass->sorting);
     uint32_t reach = 0;
     for (uint32_t i = 0; i < pass->nobstacles; i++) {
-        pass->obstacles[i] = copy[order[i].id];
+        pass->obstacles[i] = pass->unsorted[order[i].id];
         pass->taken[i] = pass->obstacles[i].rect;
         if (pass->taken[i].high > reach) reach = pass->taken[i].high;
         pass->obstacles[i].reach = reach;
     }
-    arena_free(&sorting);
 }
 
 static void spend(Evict *pass, uint64_t steps) {
@@ -121,11 +121,9 @@ static void gather(Evict *pass, uint32_t n) {
     pass->nobstacles = 0;
     uint32_t m;
     for (NeighbourWalk walk = neighbours_of(pass->graph, n); next_neighbour(&walk, &m);) {
+        if (pass->rects[m].mask) add_obstacle(pass, pass->rects[m], m);
         const Node *other = &pass->nodes->items[m];
-        if (other->blocks == 1) {
-            if (pass->rects[m].mask) add_obstacle(pass, pass->rects[m], m);
-            continue;
-        }
+        if (pass->rects[m].mask || other->blocks == 1) continue;
         for (uint32_t b = 0; pass->all[m] && b < other->blocks; b++)
             if (blocks_meet(&pass->nodes->items[n], 0, other, b))
                 add_obstacle(pass, pass->all[m][b], m);
@@ -134,31 +132,36 @@ static void gather(Evict *pass, uint32_t n) {
     sort_obstacles(pass);
 }
 
-/* The first obstacle that can reach granule `low`: none before it ends above. */
-static uint32_t first_reaching(const Evict *pass, uint32_t low) {
-    uint32_t from = 0, end = pass->nobstacles;
-    while (from < end) {
-        uint32_t middle = from + (end - from) / 2;
-        if (pass->obstacles[middle].reach <= low)
-            from = middle + 1;
-        else
-            end = middle;
-    }
-    return from;
+/* The first obstacle that can reach granule `low`: none before it ends above. Offsets that are
+ * asked for one after another lie close together. */
+static uint32_t first_reaching(Evict *pass, uint32_t low) {
+    uint32_t at = pass->reaching;
+    while (at < pass->nobstacles && pass->obstacles[at].reach <= low)
+        at++;
+    while (at > 0 && pass->obstacles[at - 1].reach > low)
+        at--;
+    return pass->reaching = at;
 }
 
-/* The price of evicting all that overlaps a rectangle: heights, times the evictions of each so far.
- * Stops at `limit`. */
-static double eviction_price(Evict *pass, Rect rect, bool may_evict_all, double limit) {
+/* What evicting each obstacle costs. */
+static void price_obstacles(Evict *pass, bool may_evict_all) {
+    for (uint32_t i = 0; i < pass->nobstacles; i++) {
+        Obstacle *obstacle = &pass->obstacles[i];
+        const Node *other = &pass->nodes->items[obstacle->node];
+        bool stays = other->fixed || other->blocks > 1 || (isinf(other->cost) && !may_evict_all);
+        obstacle->price =
+            stays ? INFINITY : (double)other->height * (1 + pass->moves[obstacle->node]);
+    }
+}
+
+/* The price of evicting all that overlaps a rectangle. Stops at `limit`. */
+static double eviction_price(Evict *pass, Rect rect, double limit) {
     double price = 0;
     for (uint32_t i = first_reaching(pass, rect.low);
          i < pass->nobstacles && pass->obstacles[i].rect.low < rect.high; i++) {
         pass->steps -= pass->steps > 0;
         if (!rects_meet(pass->obstacles[i].rect, rect)) continue;
-        const Node *other = &pass->nodes->items[pass->obstacles[i].node];
-        if (other->fixed || other->blocks > 1 || (isinf(other->cost) && !may_evict_all))
-            return INFINITY;
-        price += (double)other->height * (1 + pass->moves[pass->obstacles[i].node]);
+        price += pass->obstacles[i].price;
         if (price >= limit) return price;
     }
     return price;
@@ -183,12 +186,14 @@ static bool candidate_offset(const Evict *pass, const Node *node, uint32_t i, ui
 static bool cheapest_rect(Evict *pass, const Node *node, Rect *best) {
     Bands bands = class_bands(node->class);
     double least = INFINITY;
+    price_obstacles(pass, isinf(node->cost));
+    pass->reaching = 0;
     for (int b = 0; b < bands.count; b++)
         for (uint32_t i = 0; i <= 2 * pass->nobstacles + 1; i++) {
             uint32_t low;
             if (!candidate_offset(pass, node, i, &low)) continue;
             Rect rect = {low, low + node->height, bands.masks[b]};
-            double price = eviction_price(pass, rect, isinf(node->cost), least);
+            double price = eviction_price(pass, rect, least);
             if (price >= least) continue;
             least = price;
             *best = rect;
@@ -291,6 +296,7 @@ bool evict(const Nodes *nodes, const Graph *graph, EvictLimits limits, Placement
     restore_best(&pass);
     if (pass.least < before) hand_over(&pass, placement, arena);
     arena_free(&pass.scratch);
+    arena_free(&pass.sorting);
     arena_free(&own);
     return placement->nfailed == 0;
 }
