@@ -699,10 +699,14 @@ Live live_range_of(const Func *func, Arena *arena, const bool *wanted, bool *nee
 }
 
 Live live_range(const Func *func, Arena *arena) {
+    return live_range_and_needs(func, arena, NULL);
+}
+
+Live live_range_and_needs(const Func *func, Arena *arena, bool *needed) {
     bool *wanted = NEW_ARRAY(arena, bool, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++)
         wanted[t] = func->tensors[t].space == SPACE_SB;
-    return live_range_of(func, arena, wanted, NULL);
+    return live_range_of(func, arena, wanted, needed);
 }
 
 bool live_at(LiveRange range, uint32_t point) {

@@ -24,6 +24,10 @@ typedef struct {
  * O(accesses log accesses + accesses times loops around them, per block named). */
 Live live_range(const Func *func, Arena *arena);
 
+/* The same, and needed[p] is set where what instruction p writes to an sb tensor is needed later.
+ */
+Live live_range_and_needs(const Func *func, Arena *arena, bool *needed);
+
 /* The same for the tensors where wanted[t] is set, of any space. If `needed` is not NULL,
  * needed[p] is set where what instruction p writes to such a tensor is needed later. */
 Live live_range_of(const Func *func, Arena *arena, const bool *wanted, bool *needed);

@@ -78,13 +78,15 @@ static Facts make_facts(const Job *job, const Split *split, const Live *live) {
     return facts;
 }
 
-/* What is known before anything is spilled. `live` are the ranges of the input. */
-static void analyse(Job *job, const Live *live) {
+/* What is known before anything is spilled. `live` are the ranges of the input, `needed` is there
+ * for live_range_and_needs(). */
+static void analyse(Job *job, const Live *live, bool *needed) {
     double begin = clock_now();
     Split split = {.func = job->func};
     if (job->options->split) split = split_webs(job->func, job->arena);
-    Live own = split.added ? live_range(split.func, job->arena) : *live;
+    Live own = split.added ? live_range_and_needs(split.func, job->arena, needed) : *live;
     job->facts = make_facts(job, &split, &own);
+    find_dead_loads(&job->facts, needed, job->arena);
     job->result.report.split = split.added;
     report_input(&job->facts, &job->result.report);
     job->result.report.seconds.analyse += clock_now() - begin;
@@ -293,10 +295,11 @@ static AllocStatus check_placed(Job *job, const Live *live) {
 
 static AllocStatus run(Job *job) {
     enum { ANYTIME = 9 };
-    Live live = live_range(job->func, job->arena);
+    bool *needed = NEW_ARRAY(job->arena, bool, job->func->ninsts);
+    Live live = live_range_and_needs(job->func, job->arena, needed);
     if (!check_fixed(job->func, &live, job->diags)) return WRONG_INPUT;
     if (is_placed(job->func)) return check_placed(job, &live);
-    analyse(job, &live);
+    analyse(job, &live, needed);
     if (!is_feasible(job)) return NOT_ALLOCATED;
     State *best = start_stable(job);
     if (!best) best = run_strategies(&job->facts, job->options, job->table);

@@ -16,7 +16,9 @@ typedef struct {
     Plan plan;          /* accesses and loops of func; nothing is cut */
     Sources sources;    /* of values in DRAM */
     const Round *uncut; /* analysis of func by the loop model, without places */
-    const Str *names;   /* [ntensors] the input's name of each tensor */
+    const bool *dead; /* [ninsts] loads that are dropped: what they bring nothing reads; NULL where
+                         there is none */
+    const Str *names; /* [ntensors] the input's name of each tensor */
     /* What the user asked for. */
     bool coalesce, remat, reload_elim, split;
     bool remat_reads;     /* the flat cost model prices rematerialisable reads once more */
@@ -29,5 +31,9 @@ typedef struct {
 /* Facts of a function whose ranges are `live`, with every optimisation on, no limit and no names;
  * the caller sets what was asked for. O(accesses log accesses). */
 Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena);
+
+/* Finds the loads of spillable tensors whose value no read receives, where needed[p] says that what
+ * instruction p writes is needed later. O(instructions). */
+void find_dead_loads(Facts *facts, const bool *needed, Arena *arena);
 
 #endif

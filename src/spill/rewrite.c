@@ -25,7 +25,7 @@ typedef struct {
     Arena *arena;  /* of the result */
     Arena scratch; /* of this rewrite */
     Builder build;
-    uint32_t *new_id;   /* [from->ntensors] */
+    uint32_t *new_id;   /* [from->ntensors] UINT32_MAX: not declared */
     uint32_t *homes;    /* [from->ntensors] home of each, UINT32_MAX if it has none yet */
     Operand **operands; /* [from->ninsts] rewritten operands, NULL where they stay */
     Insertion *insertions;
@@ -708,9 +708,20 @@ static void emit_spot(Rewriter *rewriter, const Spot *spot) {
         emit_inst(rewriter, rewriter->insertions[i].inst, INSERTED);
 }
 
+/* True if a load is dropped. What it brings into the copy of a spilled tensor is seen later. */
+static bool is_dropped(const Rewriter *rewriter, uint32_t point) {
+    const Inst *inst = &rewriter->from->insts[point];
+    return rewriter->options.dead && rewriter->options.dead[point] &&
+           !rewriter->plan->spilled[inst_dst(inst)->tensor];
+}
+
 /* Operands that no spilled tensor owns get their new ids. */
 static void emit_original(Rewriter *rewriter, uint32_t point) {
     Inst inst = rewriter->from->insts[point];
+    if (is_dropped(rewriter, point)) {
+        rewriter->out->removed++;
+        return;
+    }
     uint32_t count = inst.ndst + inst.nsrc;
     Operand *operands = own_operands(rewriter, point);
     for (uint32_t o = 0; o < count; o++)
@@ -749,12 +760,23 @@ static Spot *empty_spots(Arena *arena, uint32_t count) {
     return spots;
 }
 
+/* True if loads that are dropped are all that names the tensor. */
+static bool is_forgotten(const Rewriter *rewriter, uint32_t tensor) {
+    const Plan *plan = rewriter->plan;
+    uint32_t first = plan->first[tensor], end = plan->first[tensor + 1];
+    bool dead = rewriter->options.dead && first < end;
+    for (uint32_t a = first; a < end && dead; a++)
+        dead = plan->accesses[a].inst != ENTRY && rewriter->options.dead[plan->accesses[a].inst];
+    return dead;
+}
+
 /* Declares what is not spilled, and spilled inputs, whose value comes in where they stand. */
 static void keep_tensors(Rewriter *rewriter) {
     const Func *from = rewriter->from;
     rewriter->new_id = RAW_ARRAY(&rewriter->scratch, uint32_t, from->ntensors);
     for (uint32_t t = 0; t < from->ntensors; t++) {
-        bool kept = !rewriter->plan->spilled[t] || from->tensors[t].input;
+        bool spilled = rewriter->plan->spilled[t];
+        bool kept = (!spilled && !is_forgotten(rewriter, t)) || from->tensors[t].input;
         rewriter->new_id[t] =
             kept ? add_tensor(rewriter, from->tensors[t], t, ROLE_KEPT) : UINT32_MAX;
     }

@@ -35,13 +35,15 @@ typedef struct {
     bool remat; /* values are loaded again from where a load found them, if they still lie there */
     bool store_inputs; /* the value of a spilled input is stored at entry even if no reload needs
                           it: then it is gone before the first instruction */
+    const bool *dead;  /* [ninsts of the plan's function] loads to drop, or NULL */
 } RewriteOptions;
 
 /* Requires a closed plan. Makes the function in which each spilled tensor has a home in DRAM,
  * working copies, stores and reloads; then removes stores that no reload needs and loads that no
- * read needs. New tensors have no names yet (name_added() gives them) and no place. The plan's
- * function is left as it is; what is not spilled is shared with it. O(operands + accesses of
- * spilled tensors times their blocks). */
+ * read needs, as well as those told, with the tensors that nothing but them names. New tensors have
+ * no names yet (name_added() gives them) and no place. The plan's function is left as it is; what
+ * is not spilled is shared with it. O(operands + accesses of spilled tensors times their blocks).
+ */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 
 /* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that

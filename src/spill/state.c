@@ -39,11 +39,16 @@ int64_t state_cycles(const State *state) {
 
 /* ---- code ---- */
 
+/* True if the code differs from the function. */
+static bool changes_code(const State *state) {
+    return state->facts->dead || plan_spills(&state->plan);
+}
+
 void rewrite_state(State *state) {
     double begin = clock_now();
     const Facts *facts = state->facts;
-    RewriteOptions options = {.remat = facts->remat};
-    state->code = plan_spills(&state->plan)
+    RewriteOptions options = {.remat = facts->remat, .dead = facts->dead};
+    state->code = changes_code(state)
                       ? rewrite(&state->plan, &facts->sources, options, &state->memory)
                       : rewrite_nothing(facts->func, &facts->live, &state->memory);
     if (facts->named) name_added(&state->code, facts->names, NULL, &state->memory);
@@ -71,7 +76,7 @@ void analyse_state(State *state) {
     const Facts *facts = state->facts;
     CostModel model = {facts->target, state->method.flat, facts->remat_reads};
     arena_free(&state->round_memory);
-    if (plan_spills(&state->plan) || state->method.flat)
+    if (changes_code(state) || state->method.flat)
         analyse_round(&state->code, &state->plan, model, &state->round_memory, &state->now);
     else
         state->now = *facts->uncut;
