@@ -92,12 +92,20 @@ static bool pass_cap(State *state) {
     return true;
 }
 
+/* Straight code beyond the reach of the joint rows: nothing there is surely cheaper than the seed.
+ */
+static bool is_endless(const Func *func) {
+    return func->nloops == 0 && func->ninsts > LARGE;
+}
+
 /* True if the spill code costs so much more than the best result that taking cuts back will not
- * make up for it: a choice of gaps leaves little to take back, cuts at every access a lot. */
+ * make up for it: a choice of gaps leaves little to take back, cuts at every access a lot, but not
+ * more than a third in straight code, where rounds that are in vain are dear if it is long. */
 static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
+    enum { OF_CHOICE = 10, OF_CUTS = 2, OF_LONG = 3 };
     int64_t cycles = state_cycles(state);
-    int64_t part = row->start == START_UNCUT ? cycles / 2 : cycles / 10;
-    return cycles - part > best;
+    int64_t cuts = is_endless(state->facts->func) ? OF_LONG : OF_CUTS;
+    return cycles - cycles / (row->start == START_UNCUT ? cuts : OF_CHOICE) > best;
 }
 
 /* The rounds of one strategy: the seed's loop. They end because cuts become permanent, and where
@@ -209,7 +217,8 @@ State *run_strategies(const Facts *facts, const Options *options, StrategyTable 
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
         for (uint32_t i = 0; i < table.count && !is_over(facts, &race); i++) {
             const Strategy *row = &table.items[i];
-            bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback;
+            bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback &&
+                            !is_endless(facts->func);
             bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, &race);
             if (admits(facts, options, row, effort) && !(race.best && fallback) && !idle)
                 run_row(facts, row, method_of(row, options, effort), &race);
