@@ -104,7 +104,7 @@ bool explained_is_in(const ExplainArgument *explained, const Func *func) {
     return !explained->func || explained->func == func;
 }
 
-ExitStatus explained_check(const ExplainArgument *explained, const Job *jobs, uint32_t count,
+ExitStatus explained_check(const ExplainArgument *explained, const FuncJob *jobs, uint32_t count,
                            Arena *arena) {
     Str *names = NULL;
     size_t known = 0, capacity = 0;

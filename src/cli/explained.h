@@ -20,7 +20,7 @@ ExitStatus explained_find(ExplainArgument *explained, const char *argument, cons
 bool explained_is_in(const ExplainArgument *explained, const Func *func);
 
 /* Says so and returns EXIT_WRONG where no result of the jobs has the tensor. */
-ExitStatus explained_check(const ExplainArgument *explained, const Job *jobs, uint32_t count,
+ExitStatus explained_check(const ExplainArgument *explained, const FuncJob *jobs, uint32_t count,
                            Arena *arena);
 
 #endif

@@ -9,12 +9,12 @@
 typedef struct {
     const Module *module;
     const Options *options;
-    Job *jobs;
+    FuncJob *jobs;
     Progress *progress;
     atomic_uint next; /* the first function that nobody has taken */
 } Shared;
 
-static void run_job(const Shared *shared, Job *job) {
+static void run_job(const Shared *shared, FuncJob *job) {
     double start = clock_now();
     job->result =
         allocate(job->func, &shared->module->target, shared->options, &job->arena, &job->diags);
@@ -42,12 +42,12 @@ static void work_together(Shared *shared, uint32_t threads, Arena *arena) {
         pthread_join(others[--started], NULL);
 }
 
-Job *jobs_run(const Module *module, const Options *options, int threads, Progress *progress,
-              Arena *arena) {
+FuncJob *jobs_run(const Module *module, const Options *options, int threads, Progress *progress,
+                  Arena *arena) {
     Shared shared = {.module = module, .options = options, .progress = progress};
-    shared.jobs = NEW_ARRAY(arena, Job, module->nfuncs);
+    shared.jobs = NEW_ARRAY(arena, FuncJob, module->nfuncs);
     for (uint32_t i = 0; i < module->nfuncs; i++) {
-        Job *job = &shared.jobs[i];
+        FuncJob *job = &shared.jobs[i];
         job->func = &module->funcs[i];
         arena_init(&job->arena);
         diag_init(&job->diags, &job->arena);
@@ -58,7 +58,7 @@ Job *jobs_run(const Module *module, const Options *options, int threads, Progres
     return shared.jobs;
 }
 
-void jobs_free(Job *jobs, uint32_t count) {
+void jobs_free(FuncJob *jobs, uint32_t count) {
     for (uint32_t i = 0; i < count; i++)
         arena_free(&jobs[i].arena);
 }

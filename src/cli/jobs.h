@@ -12,14 +12,14 @@ typedef struct {
     DiagQueue diags;
     Allocation result;
     double seconds; /* its allocation took */
-} Job;
+} FuncJob;
 
 /* Allocates every function of `module` on `threads` threads. Results are in the order of the
  * functions and do not depend on `threads`. `progress` is told of each that is done. Free with
  * jobs_free(). */
-Job *jobs_run(const Module *module, const Options *options, int threads, Progress *progress,
-              Arena *arena);
+FuncJob *jobs_run(const Module *module, const Options *options, int threads, Progress *progress,
+                  Arena *arena);
 
-void jobs_free(Job *jobs, uint32_t count);
+void jobs_free(FuncJob *jobs, uint32_t count);
 
 #endif

@@ -67,7 +67,7 @@ ExitStatus write_changes(const Changes *changes, const CommandLine *line, Arena 
 
 /* ---- the results of allocation ---- */
 
-static const JsonFunc *result_funcs(Job *jobs, uint32_t count, Arena *arena) {
+static const JsonFunc *result_funcs(FuncJob *jobs, uint32_t count, Arena *arena) {
     JsonFunc *items = NEW_ARRAY(arena, JsonFunc, count);
     for (uint32_t i = 0; i < count; i++) {
         const Allocation *result = &jobs[i].result;
@@ -77,7 +77,7 @@ static const JsonFunc *result_funcs(Job *jobs, uint32_t count, Arena *arena) {
 }
 
 /* Times that allocate() cannot know: the file was read, and is written, for all functions alike. */
-static void set_seconds(Job *jobs, uint32_t count, double parse, double write) {
+static void set_seconds(FuncJob *jobs, uint32_t count, double parse, double write) {
     for (uint32_t i = 0; i < count; i++) {
         Report *report = &jobs[i].result.report;
         report->seconds.parse = parse / count;
@@ -87,16 +87,16 @@ static void set_seconds(Job *jobs, uint32_t count, double parse, double write) {
 }
 
 /* The text of the first error about a function. */
-static Str first_error(const Job *job) {
+static Str first_error(const FuncJob *job) {
     for (size_t i = 0; i < job->diags.count; i++)
         if (job->diags.items[i].severity == DIAG_ERROR)
             return diag_shorten(job->diags.items[i].text, job->diags.arena);
     return STR("not allocated");
 }
 
-static void write_lines(const Input *input, const Job *jobs, Writer *out) {
+static void write_lines(const Input *input, const FuncJob *jobs, Writer *out) {
     for (uint32_t i = 0; i < input->module.nfuncs; i++) {
-        const Job *job = &jobs[i];
+        const FuncJob *job = &jobs[i];
         Str file = input->source.name;
         if (job->result.status == ALLOCATED)
             write_stats(file, job->func->name, &job->result.report, out);
@@ -111,7 +111,7 @@ static Writer *open_stats(const CommandLine *line, Outputs *outputs) {
 }
 
 /* The report tells how long writing took, and is therefore written last. */
-ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs, Arena *arena) {
+ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena) {
     uint32_t count = input->module.nfuncs;
     Outputs outputs;
     Writer *stats = NULL, *svg = NULL;
@@ -130,7 +130,8 @@ ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs,
     return outputs_finish(&outputs);
 }
 
-ExitStatus write_failures(const CommandLine *line, const Input *input, Job *jobs, Arena *arena) {
+ExitStatus write_failures(const CommandLine *line, const Input *input, FuncJob *jobs,
+                          Arena *arena) {
     if (!line->stats) return EXIT_DONE;
     set_seconds(jobs, input->module.nfuncs, input->seconds, 0);
     Outputs outputs;

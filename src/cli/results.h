@@ -13,10 +13,10 @@ ExitStatus write_parsed(const CommandLine *line, const Input *input, Arena *aren
 ExitStatus write_graphs(const CommandLine *line, const Input *input, Arena *arena);
 
 /* Every function's result, then --svg and --stats. */
-ExitStatus write_results(const CommandLine *line, const Input *input, Job *jobs, Arena *arena);
+ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena);
 
 /* --stats alone, where a function has failed. */
-ExitStatus write_failures(const CommandLine *line, const Input *input, Job *jobs, Arena *arena);
+ExitStatus write_failures(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena);
 
 /* What --compare found, on standard output. */
 ExitStatus write_changes(const Changes *changes, const CommandLine *line, Arena *arena);

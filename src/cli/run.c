@@ -60,7 +60,7 @@ static bool print_lines(Str lines) {
 
 /* Prints what the allocation of each function has to say, in the order of functions. Returns the
  * gravest status. */
-static ExitStatus report_jobs(const Job *jobs, Input *input, const CommandLine *line,
+static ExitStatus report_jobs(const FuncJob *jobs, Input *input, const CommandLine *line,
                               const ExplainArgument *explained) {
     ExitStatus worst = EXIT_DONE;
     bool printed = true;
@@ -80,7 +80,7 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
                                  const ExplainArgument *explained, Arena *arena) {
     Progress progress;
     progress_begin(&progress, line, "allocating", &input->module);
-    Job *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
+    FuncJob *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
     progress_end(&progress);
     ExitStatus status = report_jobs(jobs, input, line, explained);
     if (status == EXIT_DONE && options->explain)

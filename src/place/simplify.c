@@ -6,7 +6,7 @@
 #include "place/weigh.h"
 
 /* The three worklists, in one array of states. */
-typedef enum { SAFE, UNSAFE, INFINITE, REMOVED, FIXED } State;
+typedef enum { SAFE, UNSAFE, INFINITE, REMOVED, FIXED } NodeState;
 
 /* An entry of the heap of spill candidates. Its keys may be out of date: relief and degree only
  * fall, so the true ratio is never less than the one in the heap. */
@@ -23,7 +23,7 @@ typedef struct {
     const Axis *axis;
     int metric;
     Shape *shapes;   /* [nodes] */
-    uint8_t *states; /* [nodes] State */
+    uint8_t *states; /* [nodes] NodeState */
     Weights weights; /* beside the neighbours left */
     uint32_t *safe;  /* stack of SAFE nodes */
     uint32_t nsafe;

@@ -28,7 +28,7 @@ typedef struct {
     uint32_t parts[WHEEL];
     uint32_t count;
     bool beside;
-} Match;
+} JoinMatch;
 
 typedef struct {
     Joined *joined;
@@ -39,7 +39,7 @@ typedef struct {
     SortKey *starts, *ends; /* key: section where a run starts or ends; id: piece */
     size_t nruns;
     uint32_t *first_start, *first_end; /* [sections + 1] */
-    Match *matches;
+    JoinMatch *matches;
     size_t nmatches, match_capacity;
 } Joiner;
 
@@ -112,7 +112,7 @@ static uint32_t length_of(const JoinPiece *piece) {
 }
 
 /* Scores are given some noise, so that every try joins otherwise. */
-static void add_match(Joiner *joiner, Match match) {
+static void add_match(Joiner *joiner, JoinMatch match) {
     enum { MOST_MATCHES = 1 << 20, LATE = 8, MUCH_LATER = 1000 };
     if (joiner->nmatches == MOST_MATCHES) return;
     double random = (double)(budget_random(joiner->budget) >> 40) / (1 << 24);
@@ -173,12 +173,12 @@ static void match_alike(Joiner *joiner, uint32_t i, uint32_t k) {
     if (a->class != b->class || !same_range(a, b)) return;
     double chance = (double)starting(joiner, a->runs->first) / length_of(a);
     if (is_any_band(a->class) && a->height == b->height && a->align == b->align)
-        add_match(joiner, (Match){chance / a->height, {i, k}, 2, true});
+        add_match(joiner, (JoinMatch){chance / a->height, {i, k}, 2, true});
     chance *= chance_of_series(joiner, a, a->height + b->height);
     if (can_stack(a, b))
-        add_match(joiner, (Match){chance, {i, k}, 2, false});
+        add_match(joiner, (JoinMatch){chance, {i, k}, 2, false});
     else if (can_stack(b, a))
-        add_match(joiner, (Match){chance, {k, i}, 2, false});
+        add_match(joiner, (JoinMatch){chance, {k, i}, 2, false});
 }
 
 /* One after the other in the same place. */
@@ -189,7 +189,7 @@ static void match_series(Joiner *joiner, uint32_t i, uint32_t k) {
     double chance = (double)starting(joiner, b->runs->first) / a->height;
     if (a->count == 1 && b->count == 1)
         chance *= chance_of_stack(joiner, a, a->runs->first, b->runs->last);
-    add_match(joiner, (Match){chance, {i, k}, 2, false});
+    add_match(joiner, (JoinMatch){chance, {i, k}, 2, false});
 }
 
 static bool fits_wheel(const JoinPiece *hub, const JoinPiece *wing) {
@@ -212,7 +212,7 @@ static void match_last_wing(Joiner *joiner, Wheel wheel) {
         if (!fits_wheel(hub, after) || after->runs->last != above->runs->last ||
             after->height != below->height + hub->height)
             continue;
-        Match match = {.score = 1 / ((double)above->height * after->height), .count = WHEEL};
+        JoinMatch match = {.score = 1 / ((double)above->height * after->height), .count = WHEEL};
         const uint32_t parts[WHEEL] = {wheel.below, wheel.before, wheel.hub, wheel.above,
                                        joiner->starts[s].id};
         memcpy(match.parts, parts, sizeof parts);
@@ -308,7 +308,7 @@ static void join_runs(const JoinPiece *a, const JoinPiece *b, JoinPiece *to, Are
     }
 }
 
-static JoinPiece join_wheel(const Joiner *joiner, const Match *match) {
+static JoinPiece join_wheel(const Joiner *joiner, const JoinMatch *match) {
     const JoinPiece *below = piece_of(joiner, match->parts[0]),
                     *hub = piece_of(joiner, match->parts[2]);
     const JoinPiece *above = piece_of(joiner, match->parts[3]);
@@ -321,7 +321,7 @@ static JoinPiece join_wheel(const Joiner *joiner, const Match *match) {
     return piece;
 }
 
-static JoinPiece join_two(const Joiner *joiner, const Match *match) {
+static JoinPiece join_two(const Joiner *joiner, const JoinMatch *match) {
     const JoinPiece *a = piece_of(joiner, match->parts[0]), *b = piece_of(joiner, match->parts[1]);
     JoinPiece piece = *a;
     piece.nparts = 2;
@@ -351,7 +351,7 @@ static uint32_t join_matches(Joiner *joiner, double most) {
     }
     sort_keys(order, joiner->nmatches, joiner->scratch);
     for (size_t m = 0; m < joiner->nmatches; m++) {
-        const Match *match = &joiner->matches[order[m].id];
+        const JoinMatch *match = &joiner->matches[order[m].id];
         if (match->score > most) break;
         bool free = true;
         for (uint32_t k = 0; k < match->count; k++)

@@ -126,7 +126,7 @@ static bool is_ready(const ExactSearch *s, uint32_t option) {
     return true;
 }
 
-typedef enum { STEP_OPEN, STEP_FAILED, STEP_FOUND } Step;
+typedef enum { STEP_OPEN, STEP_FAILED, STEP_FOUND } SearchStep;
 
 /* Finds the ready options; those that nothing supports cannot be placed there. */
 static bool find_ready(ExactSearch *s, uint32_t *nready, bool *moved) {
@@ -147,7 +147,7 @@ static bool find_ready(ExactSearch *s, uint32_t *nready, bool *moved) {
 
 /* Draws all conclusions. Where the state stays open, some option is ready: one whose lowest place
  * is the lowest of all. */
-static Step advance(ExactSearch *s, uint32_t *nready) {
+static SearchStep advance(ExactSearch *s, uint32_t *nready) {
     bool moved = true;
     while (moved) {
         if (!pack_propagate(s)) return STEP_FAILED;
@@ -175,7 +175,7 @@ static bool backtrack(ExactSearch *s) {
 
 /* Decides in an open state, unless it is known to fail. `first`: it is the first one after the last
  * decision, which is to remember it. */
-static Step decide(ExactSearch *s, uint32_t nready, bool first) {
+static SearchStep decide(ExactSearch *s, uint32_t nready, bool first) {
     StateKey key = state_key(s);
     s->work += s->options;
     if (memo_has(s, key)) return STEP_FAILED;
@@ -198,7 +198,7 @@ static PackStatus search(ExactSearch *s, uint64_t nodes) {
     for (uint64_t n = 0; n < nodes; n++) {
         uint32_t nready;
         s->work = 0;
-        Step step = advance(s, &nready);
+        SearchStep step = advance(s, &nready);
         if (step == STEP_FOUND) return PACK_FOUND;
         if (step == STEP_OPEN) step = decide(s, nready, first);
         first = step == STEP_OPEN;
