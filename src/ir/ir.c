@@ -113,7 +113,8 @@ BlockSpan operand_blocks(const Func *func, const Operand *operand) {
         high.high = saturating_sub(high.high, 1);
     }
     bool exact = low.low == low.high && high.low == high.high;
-    return (BlockSpan){low.low > 0 ? low.low : 0, high.high < last ? high.high : last, exact};
+    BlockSpan span = {low.low > 0 ? low.low : 0, high.high < last ? high.high : last, exact};
+    return span.first <= span.last ? span : (BlockSpan){0, -1, exact};
 }
 
 int64_t operand_most_blocks(const Func *func, const Operand *operand) {

@@ -181,8 +181,8 @@ const Meta *meta_find(MetaList meta, const char *key);
 MetaList meta_with(Arena *arena, MetaList meta, Meta item);
 MetaList meta_without(Arena *arena, MetaList meta, const char *key);
 
-/* The blocks that an operand can name, [first, last], clipped to its tensor; first > last where
- * none. `exact`: it names just those on every run of the instruction. */
+/* The blocks that an operand can name, [first, last], clipped to its tensor; [0, -1] where none.
+ * `exact`: it names just those on every run of the instruction. */
 typedef struct {
     int64_t first, last;
     bool exact;

@@ -75,14 +75,8 @@ static Str iteration_text(Checker *checker, const Stray *stray) {
 
 static void check_blocks(Checker *checker, const Inst *inst, const Operand *operand) {
     const Blocks *blocks = operand->blocks;
-    int64_t low, high, count = checker->func->tensors[operand->tensor].blocks;
+    int64_t count = checker->func->tensors[operand->tensor].blocks;
     Span span = blocks->span.end > blocks->span.begin ? blocks->span : operand->span;
-    if (blocks->kind == BLOCKS_RANGE && affine_is_constant(blocks->low, checker->func, &low) &&
-        affine_is_constant(blocks->high, checker->func, &high) && low >= high) {
-        diag_error(checker->diags, span, "blocks %lld..%lld are none: the end is exclusive",
-                   (long long)low, (long long)high);
-        return;
-    }
     Stray stray = find_stray(&checker->index, inst, blocks, count);
     if (!stray.found) return;
     Str where = iteration_text(checker, &stray);

@@ -57,6 +57,7 @@ static void the_first_iteration_is_named(void **state) {
 
 static void a_range_may_be_empty(void **state) {
     (void)state;
+    expect("g %b[2..2], %b[3..1], %b[9..9]", "");
     expect("loop i = 0..20 { g %b[i + 9..i] }", "");
     expect("loop i = 0..9 { g %b[i..8] }", "");
     expect("loop i = 0..9 { g %b[12..i + 6] }", "index outside %b: block 12 of 8 at i = 7");
