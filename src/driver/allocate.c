@@ -293,7 +293,7 @@ static AllocStatus check_placed(Job *job, const Live *live) {
 
 /* ---- the whole ---- */
 
-static AllocStatus run(Job *job) {
+static AllocStatus find_allocation(Job *job) {
     enum { ANYTIME = 9 };
     bool *needed = NEW_ARRAY(job->arena, bool, job->func->ninsts);
     Live live = live_range_and_needs(job->func, job->arena, needed);
@@ -302,7 +302,7 @@ static AllocStatus run(Job *job) {
     analyse(job, &live, needed);
     if (!is_feasible(job)) return NOT_ALLOCATED;
     State *best = start_stable(job);
-    if (!best) best = run_strategies(&job->facts, job->options, job->table);
+    if (!best) best = run_strategies(&job->facts, job->options, job->table, &job->log);
     if (clock_is_past(job->facts.deadline)) {
         if (best && job->options->effort < ANYTIME) state_free(best);
         if (!best || job->options->effort < ANYTIME) return tell_out_of_time(job);
@@ -360,7 +360,7 @@ Allocation allocate_with(StrategyTable table, const Func *func, const Target *ta
     report_begin(func, options, &job.log);
     if (options->previous && !job.earlier.func)
         diag_warning(diags, func->span, "the earlier allocation has no function of this name");
-    job.result.status = run(&job);
+    job.result.status = find_allocation(&job);
     if (job.result.status == ALLOCATED) {
         double begin = clock_now();
         job.result.func = job.code.func;

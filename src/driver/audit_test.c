@@ -4,6 +4,7 @@
 #include <stddef.h>
 
 #include <cmocka.h>
+#include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
@@ -102,17 +103,20 @@ static void high_water_is_that_of_the_fullest_quadrant(void **unused) {
     arena_free(&arena);
 }
 
-/* One spilled value costs a store and a load of 100 + 8 * 32 cycles, if it is read once more. */
+/* The three values, one of them spilled, at an effort. */
+static Allocation spill_one(Options options, int effort, Arena *arena) {
+    options.effort = effort;
+    Allocation result = run(make_body(arena, 72, THREE_VALUES), options, arena);
+    assert_int_equal(result.status, ALLOCATED);
+    assert_true(result.report.spilled_tensors > 0 && result.report.reloads > 0);
+    return result;
+}
+
 static void the_score_is_that_of_the_last_failure(void **unused) {
     (void)unused;
     Arena arena;
     arena_init(&arena);
-    const Module *module = make_body(&arena, 72, THREE_VALUES);
-    Options options = options_default();
-    options.effort = 0;
-    Allocation result = run(module, options, &arena);
-    assert_int_equal(result.status, ALLOCATED);
-    assert_true(result.report.spilled_tensors > 0);
+    Allocation result = spill_one(options_default(), 0, &arena);
     assert_true(result.report.score > 0 && isfinite(result.report.score));
     arena_free(&arena);
 }
@@ -120,20 +124,16 @@ static void the_score_is_that_of_the_last_failure(void **unused) {
 /* Reads of spilled tensors and reloads, each counted in the result. */
 static void without_reload_elimination_no_read_shares(void **unused) {
     (void)unused;
+    Options options = options_default();
+    options.reload_elim = false;
+    Arena arena;
+    arena_init(&arena);
     for (int effort = 0; effort < EFFORTS; effort++) {
-        Arena arena;
-        arena_init(&arena);
-        const Module *module = make_body(&arena, 72, THREE_VALUES);
-        Options options = options_default();
-        options.effort = effort;
-        options.reload_elim = false;
-        Allocation result = run(module, options, &arena);
-        assert_int_equal(result.status, ALLOCATED);
-        assert_true(result.report.reloads > 0);
+        Allocation result = spill_one(options, effort, &arena);
         assert_int_equal(result.report.reloads, result.report.spilled_reads);
         assert_int_equal(result.report.reloads_removed, 0);
-        arena_free(&arena);
     }
+    arena_free(&arena);
 }
 
 static uint32_t count_lines(Str log, const char *words) {
@@ -150,20 +150,36 @@ static void each_round_is_told(void **unused) {
     static const char *const LINES[] = {
         "renumber locations:",  "find partners:", "build interference graph:",
         "SB high-water mark =", "simplify: lo =", "SB score ="};
+    Options options = options_default();
+    options.verbose = true;
+    Arena arena;
+    arena_init(&arena);
     for (int effort = 0; effort < EFFORTS; effort++) {
-        Arena arena;
-        arena_init(&arena);
-        const Module *module = make_body(&arena, 72, THREE_VALUES);
-        Options options = options_default();
-        options.effort = effort;
-        options.verbose = true;
-        Allocation result = run(module, options, &arena);
+        Allocation result = spill_one(options, effort, &arena);
         assert_true(result.report.iterations > 0);
         for (size_t i = 0; i < sizeof LINES / sizeof *LINES; i++)
             assert_int_equal(count_lines(result.log, LINES[i]), result.report.iterations);
         assert_int_equal(count_lines(result.log, "strategy: "), 1);
-        arena_free(&arena);
     }
+    arena_free(&arena);
+}
+
+/* So has every strategy that ran: alone at effort 0, and the first where values must be spilled. */
+static void each_strategy_is_told(void **unused) {
+    (void)unused;
+    Options options = options_default();
+    options.verbose = true;
+    Arena arena;
+    arena_init(&arena);
+    Allocation result = spill_one(options, 0, &arena);
+    Str line = str_format(&arena, "f:   tried seed: %u rounds, %" PRId64 " cycles\n",
+                          result.report.iterations, result.report.spill_cycles);
+    assert_int_equal(count_lines(result.log, line.text), 1);
+    assert_int_equal(count_lines(result.log, "tried "), 1);
+    result = spill_one(options, 1, &arena);
+    assert_int_equal(count_lines(result.log, "tried fit: 1 round, no place found\n"), 1);
+    assert_true(count_lines(result.log, "tried ") > 1);
+    arena_free(&arena);
 }
 
 int main(void) {
@@ -175,6 +191,7 @@ int main(void) {
         cmocka_unit_test(the_score_is_that_of_the_last_failure),
         cmocka_unit_test(without_reload_elimination_no_read_shares),
         cmocka_unit_test(each_round_is_told),
+        cmocka_unit_test(each_strategy_is_told),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

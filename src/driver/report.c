@@ -76,6 +76,21 @@ void report_round(State *state) {
         now->placed ? 0 : now->placement.score);
 }
 
+void report_tried(const State *state, const char *why, Writer *log) {
+    const Facts *facts = state->facts;
+    if (!facts->named) return;
+    write_str(log, facts->func->name);
+    write_format(log, ":   tried %s", state->method.name);
+    if (state->method.scale > 1)
+        write_format(log, " with %" PRIu64 " times the steps", state->method.scale);
+    write_format(log, ": %u round%s, ", state->rounds, state->rounds == 1 ? "" : "s");
+    int64_t before = sum_dmas(facts->func, facts->target).cycles;
+    if (why)
+        write_format(log, "%s\n", why);
+    else
+        write_format(log, "%" PRId64 " cycles\n", saturating_sub(state_cycles(state), before));
+}
+
 /* [tensors of the plan] those with spill code: a value that only changes its place while nothing is
  * in it is not spilled. */
 static bool *find_spilled(const Reported *result, Arena *scratch) {

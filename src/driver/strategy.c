@@ -109,18 +109,21 @@ static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
 }
 
 /* The rounds of one strategy: the seed's loop. They end because cuts become permanent, and where
- * nothing new is cut; then Chaitin's searches exactly once more. True if everything has its place.
- */
-static bool run(const Strategy *row, State *state, int64_t best) {
+ * nothing new is cut; then Chaitin's searches exactly once more. NULL if everything has its place,
+ * else why it gave up. */
+static const char *run_rounds(const Strategy *row, State *state, int64_t best) {
     enum { MOST_ROUNDS = 64 };
     bool capped = false, more = true;
-    while (state->rounds < MOST_ROUNDS && more && !clock_is_past(state->facts->deadline)) {
+    while (state->rounds < MOST_ROUNDS && more) {
+        if (clock_is_past(state->facts->deadline)) return "out of time";
         more = capped || cut(row, state);
-        if (!more && (state->rounds == 0 || row->spiller != SPILL_CHAITIN)) return false;
+        if (!more && state->rounds == 0) return "too many gaps to cut";
+        if (!more && row->spiller == SPILL_NOTHING) return "no place found";
+        if (!more && row->spiller != SPILL_CHAITIN) return "nothing left to cut";
         if (more) {
             rewrite_state(state);
             if (state->rounds == 0) state->chosen = state_cycles(state);
-            if (is_too_dear(row, state, best)) return false;
+            if (is_too_dear(row, state, best)) return "too dear";
             analyse_state(state);
         }
         bool placed = more ? place_state(state) : place_exactly(state);
@@ -131,9 +134,9 @@ static bool run(const Strategy *row, State *state, int64_t best) {
         if (!placed || capped) continue;
         commit_places(state);
         unspill(state);
-        return true;
+        return NULL;
     }
-    return false;
+    return more ? "too many rounds" : "nothing left to cut";
 }
 
 /* ---- the table ---- */
@@ -172,8 +175,9 @@ static bool is_free(const Facts *facts, int64_t cycles) {
     return cycles <= sum_dmas(facts->func, facts->target).cycles;
 }
 
-/* The best result so far, and the time of all. */
+/* The best result so far, and what is told of all. */
 typedef struct {
+    Writer *log;
     State *best;    /* NULL: none yet */
     int64_t chosen; /* cycles of a choice of gaps in all of the room, placed or not; 0: none yet */
     PhaseSeconds seconds;
@@ -183,13 +187,14 @@ static void run_row(const Facts *facts, const Strategy *row, Method method, Race
     State *state = state_make(facts, method);
     int64_t least = race->best ? state_cycles(race->best) : INT64_MAX;
     State *worse = state;
-    bool placed = run(row, state, least);
+    const char *why = run_rounds(row, state, least);
+    report_tried(state, why, race->log);
     if (row->start == START_CHOICE && row->percent == 0 && !row->flat && race->chosen == 0)
         race->chosen = state->chosen;
     race->seconds.analyse += state->seconds.analyse;
     race->seconds.colour += state->seconds.colour;
     race->seconds.spill += state->seconds.spill;
-    if (placed && state_cycles(state) < least) {
+    if (!why && state_cycles(state) < least) {
         worse = race->best;
         race->best = state;
     }
@@ -210,9 +215,10 @@ static bool is_over(const Facts *facts, const Race *race) {
            (race->best && is_free(facts, state_cycles(race->best)));
 }
 
-State *run_strategies(const Facts *facts, const Options *options, StrategyTable table) {
+State *run_strategies(const Facts *facts, const Options *options, StrategyTable table,
+                      Writer *log) {
     enum { USUAL = 2 };
-    Race race = {0};
+    Race race = {.log = log};
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
         for (uint32_t i = 0; i < table.count && !is_over(facts, &race); i++) {

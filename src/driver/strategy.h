@@ -45,7 +45,8 @@ Allocation allocate_with(StrategyTable table, const Func *func, const Target *ta
  * the first of equal ones; stops where one costs nothing. Efforts above 2 run all rows that search
  * once more with ten times the steps, up to their own; effort 9 ends at the deadline. No row
  * runs twice alike. Returns the state in which everything has its place, which state_free() frees,
- * or NULL. Requires that the function is feasible. */
-State *run_strategies(const Facts *facts, const Options *options, StrategyTable table);
+ * or NULL. Tells of each row in `log`, if lines of -v are wanted. Requires that the function is
+ * feasible. */
+State *run_strategies(const Facts *facts, const Options *options, StrategyTable table, Writer *log);
 
 #endif
