@@ -347,8 +347,11 @@ static bool check_files(const CommandLine *line) {
 
 static bool take_files(CommandLine *line, int count, char **files) {
     int most = line->mode == MODE_ALLOCATE ? 1 : 2;
-    if (count > most)
-        return complain("more than %d input file%s: '%s'", most, most > 1 ? "s" : "", files[most]);
+    if (count > most) {
+        bool apart = line->stats && !*line->stats; /* its file, perhaps */
+        return complain("more than %d input file%s: '%s'%s", most, most > 1 ? "s" : "", files[most],
+                        apart ? "; option '--stats' takes a file as '--stats=FILE'" : "");
+    }
     for (int i = 0; i < count; i++)
         line->files[line->file_count++] = files[i];
     return true;
