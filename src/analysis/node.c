@@ -41,6 +41,13 @@ Nodes renumber(const Func *func, const Live *live, const bool *is_copy, Arena *a
     return nodes;
 }
 
+uint32_t nodes_blocks(const Nodes *nodes) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < nodes->count; n++)
+        count += nodes->items[n].blocks;
+    return count;
+}
+
 LiveRange node_block_range(const Node *node, uint32_t block) {
     return node->block_ranges ? node->block_ranges[block] : node->range;
 }

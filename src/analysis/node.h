@@ -32,6 +32,9 @@ typedef struct {
  * node but its cost; `copy` is taken from is_copy[t] (may be NULL). O(tensors + blocks). */
 Nodes renumber(const Func *func, const Live *live, const bool *is_copy, Arena *arena);
 
+/* Blocks of all nodes. */
+uint32_t nodes_blocks(const Nodes *nodes);
+
 /* Range of one block of a node. */
 LiveRange node_block_range(const Node *node, uint32_t block);
 

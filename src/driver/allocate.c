@@ -107,13 +107,24 @@ static bool is_feasible(Job *job) {
     return bad == UINT32_MAX;
 }
 
+/* At the instruction that has no placement, else where the last resort found none. The two ends of
+ * a copy could share a place. */
+static void report_nowhere(Job *job, Everywhere outcome) {
+    const Func *func = job->facts.func;
+    uint32_t inst = impossible_instruction(&job->facts);
+    if (inst != UINT32_MAX) {
+        report_failure(job, inst, true);
+        return;
+    }
+    bool shared = outcome.inst != ENTRY && copy_is_elidable(func, &func->insts[outcome.inst]);
+    report_failure(job, outcome.inst, outcome.proved && !shared);
+}
+
 static bool spill_everywhere(Job *job) {
     job->plan = plan_copy(&job->facts.plan, job->arena);
     Everywhere outcome =
         everywhere(&job->plan, &job->facts.sources, job->target, job->arena, &job->code);
-    bool shared = !outcome.placed && outcome.inst != ENTRY &&
-                  copy_is_elidable(job->facts.func, &job->facts.func->insts[outcome.inst]);
-    if (!outcome.placed) report_failure(job, outcome.inst, outcome.proved && !shared);
+    if (!outcome.placed) report_nowhere(job, outcome);
     job->result.report.last_resort = true;
     job->result.report.strategy = "everywhere";
     return outcome.placed;

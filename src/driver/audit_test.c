@@ -90,6 +90,32 @@ static void what_cannot_fit_is_told_at_once(void **unused) {
     arena_free(&arena);
 }
 
+/* Beside two outputs one aligned value fits where they do not lie lowest, and three do not. */
+static void what_is_refused_has_no_places(void **unused) {
+    (void)unused;
+    static const char BODY[] = "tensor %a : sb<128x496xu8> output\n"
+                               "tensor %b : sb<128x496xu8> output\n"
+                               "tensor %c : sb<128x8xu8> align 64\n"
+                               "tensor %d : sb<128x8xu8> align 64\n"
+                               "tensor %e : sb<128x8xu8> align 64\n"
+                               "%a = f\n%b = f\n%c = f\ng %c\n%c = f\n%d = f\n%e = f\n"
+                               "h %c, %d, %e\n";
+    Arena arena;
+    arena_init(&arena);
+    const Module *module = make_body(&arena, 1024, BODY);
+    Live live = live_range(module->funcs, &arena);
+    Facts facts = facts_make(module->funcs, &live, &module->target, &arena);
+    assert_int_equal(infeasible_instruction(&facts), UINT32_MAX);
+    assert_int_equal(impossible_instruction(&facts), 7);
+    DiagQueue diags;
+    diag_init(&diags, &arena);
+    Options options = options_default();
+    Allocation result = allocate(module->funcs, &module->target, &options, &arena, &diags);
+    assert_int_equal(result.status, NOT_ALLOCATED);
+    assert_int_equal(diags.items[0].span.begin, module->funcs->insts[7].span.begin);
+    arena_free(&arena);
+}
+
 static void high_water_is_that_of_the_fullest_quadrant(void **unused) {
     (void)unused;
     Arena arena;
@@ -187,6 +213,7 @@ int main(void) {
         cmocka_unit_test(a_round_that_cuts_nothing_is_the_last),
         cmocka_unit_test(one_access_is_no_progress),
         cmocka_unit_test(what_cannot_fit_is_told_at_once),
+        cmocka_unit_test(what_is_refused_has_no_places),
         cmocka_unit_test(high_water_is_that_of_the_fullest_quadrant),
         cmocka_unit_test(the_score_is_that_of_the_last_failure),
         cmocka_unit_test(without_reload_elimination_no_read_shares),

@@ -2,7 +2,9 @@
 
 #include "analysis/partners.h"
 #include "analysis/pressure.h"
+#include "place/place.h"
 #include "support/checked.h"
+#include "support/sort.h"
 
 /* ---- what is needed at the least ---- */
 
@@ -32,7 +34,7 @@ static Node demand_node(const Tensor *tensor, uint32_t id, uint32_t blocks, Live
     return (Node){.tensor = id,
                   .blocks = blocks,
                   .height = tensor_height(tensor),
-                  .align = 1,
+                  .align = tensor_align(tensor),
                   .class = shape_class(tensor->partitions, tensor->base),
                   .range = range};
 }
@@ -86,6 +88,78 @@ uint32_t infeasible_instruction(const Facts *facts) {
         Pressure pressure = find_pressure(&nodes, &scratch);
         if (pressure.peak > facts->size) point = pressure.peak_point;
     }
+    arena_free(&scratch);
+    return point;
+}
+
+/* Adds those blocks of a node that are live at the point. */
+static void add_blocks(PackProblem *problem, const Node *node, const Interval *point) {
+    for (uint32_t b = 0; b < node->blocks; b++) {
+        PackItem item = pack_item(node, b);
+        if (item.height == 0 || !live_at(item.range, point->first)) continue;
+        item.range = (LiveRange){point, 1};
+        problem->items[problem->count++] = item;
+    }
+}
+
+/* True if the items fit on each other in any order, each in all of the width. */
+static bool surely_fits(const PackProblem *problem) {
+    uint64_t sum = 0;
+    bool fixed = false;
+    for (uint32_t i = 0; i < problem->count; i++) {
+        sum += problem->items[i].height + problem->items[i].align - 1;
+        fixed |= problem->items[i].fixed;
+    }
+    return !fixed && sum <= problem->size;
+}
+
+/* The first point at which the nodes live there have no places. `nodes`: first `staying` of them
+ * that live for long, then those of one point each, listed by point. */
+static uint32_t impossible_point(const Nodes *nodes, uint32_t staying, uint32_t size,
+                                 Arena *scratch) {
+    enum { STEPS = 200000, STEPS_OF_ALL = 100 * STEPS };
+    PackItem *items = RAW_ARRAY(scratch, PackItem, nodes_blocks(nodes));
+    Arena search;
+    arena_init(&search);
+    uint64_t left = STEPS_OF_ALL, used;
+    uint32_t found = UINT32_MAX, next = staying;
+    for (uint32_t p = 0; p < nodes->npoints && found == UINT32_MAX && left >= STEPS; p++) {
+        PackProblem problem = {items, 0, size};
+        Interval point = {p, p};
+        for (uint32_t n = 0; n < staying; n++)
+            add_blocks(&problem, &nodes->items[n], &point);
+        for (; next < nodes->count && nodes->items[next].range.items[0].first == p; next++)
+            add_blocks(&problem, &nodes->items[next], &point);
+        if (surely_fits(&problem)) continue;
+        PackOptions options = {.steps = STEPS, .seed = 1};
+        if (pack(&problem, options, &search, &used) == PACK_IMPOSSIBLE) found = p;
+        left -= used < left ? used : left;
+        arena_reset(&search);
+    }
+    arena_free(&search);
+    return found;
+}
+
+uint32_t impossible_instruction(const Facts *facts) {
+    Arena scratch;
+    arena_init(&scratch);
+    Nodes staying = renumber(facts->func, &facts->live, NULL, &scratch);
+    clip_fixed(&staying, facts->size, &scratch);
+    Nodes demand = demand_of(&facts->plan, &staying, &scratch);
+    SortKey *keys = RAW_ARRAY(&scratch, SortKey, demand.count);
+    uint32_t lasting = 0;
+    for (uint32_t n = 0; n < demand.count; n++) {
+        const Node *node = &demand.items[n];
+        bool stays = !facts->plan.spillable[node->tensor];
+        keys[n] = (SortKey){stays ? 0 : 1 + (uint64_t)node->range.items[0].first, n};
+        lasting += stays;
+    }
+    sort_keys(keys, demand.count, &scratch);
+    Nodes sorted = demand;
+    sorted.items = RAW_ARRAY(&scratch, Node, demand.count);
+    for (uint32_t n = 0; n < demand.count; n++)
+        sorted.items[n] = demand.items[keys[n].id];
+    uint32_t point = impossible_point(&sorted, lasting, facts->size, &scratch);
     arena_free(&scratch);
     return point;
 }

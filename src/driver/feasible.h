@@ -11,6 +11,11 @@
  * O(operands + intervals). */
 uint32_t infeasible_instruction(const Facts *facts);
 
+/* The first instruction whose operands, beside what stays, have no places together, as exact
+ * searches prove within a budget of steps; UINT32_MAX if none was found. For what nothing else
+ * could place: O(instructions times what stays + steps). */
+uint32_t impossible_instruction(const Facts *facts);
+
 /* Queues the error for the instruction `inst` of `func` (UINT32_MAX: entry, where the inputs come
  * in): its operands, how much each needs, what else must be there, and by how much that is too
  * much. `proved`: there is no placement; else the search for one has run out of steps. */

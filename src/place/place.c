@@ -82,7 +82,7 @@ static void try_other_metrics(PlacePass *pass) {
 
 /* ---- the exact search ---- */
 
-static PackItem item_of(const Node *node, uint32_t block) {
+PackItem pack_item(const Node *node, uint32_t block) {
     PackItem item = {.class = node->class,
                      .height = node->height,
                      .align = node->align,
@@ -95,20 +95,13 @@ static PackItem item_of(const Node *node, uint32_t block) {
     return item;
 }
 
-static uint32_t count_blocks(const Nodes *nodes) {
-    uint32_t count = 0;
-    for (uint32_t n = 0; n < nodes->count; n++)
-        count += nodes->items[n].blocks;
-    return count;
-}
-
 /* The blocks that live, in order of nodes. */
 static PackProblem pack_problem(const PlaceProblem *problem, Arena *arena) {
     const Nodes *nodes = problem->nodes;
-    PackProblem packed = {RAW_ARRAY(arena, PackItem, count_blocks(nodes)), 0, problem->size};
+    PackProblem packed = {RAW_ARRAY(arena, PackItem, nodes_blocks(nodes)), 0, problem->size};
     for (uint32_t n = 0; n < nodes->count; n++)
         for (uint32_t b = 0; b < nodes->items[n].blocks; b++) {
-            PackItem item = item_of(&nodes->items[n], b);
+            PackItem item = pack_item(&nodes->items[n], b);
             if (item.range.count > 0) packed.items[packed.count++] = item;
         }
     return packed;
@@ -141,7 +134,7 @@ static Placement unpack(const Nodes *nodes, const PackItem *next, Arena *arena) 
 /* Small problems that resist are not worth the time of a large one. */
 static uint64_t exact_steps(const PlacePass *pass) {
     uint64_t each = pass->placer->exact_steps_of_each, steps = pass->placer->exact_steps;
-    uint64_t count = count_blocks(pass->problem->nodes);
+    uint64_t count = nodes_blocks(pass->problem->nodes);
     return count > 0 && each <= steps / count ? each * count : steps;
 }
 

@@ -5,6 +5,7 @@
 
 #include "analysis/interfere.h"
 #include "analysis/pressure.h"
+#include "place/exact/pack.h"
 #include "place/select.h"
 
 /* What is to be placed. */
@@ -43,5 +44,8 @@ typedef struct {
  * only where no point is over capacity. Same input, same result. O(edges log degree) for a stack,
  * and the steps of eviction (some for each edge and node) and of the exact search. */
 Placed place(const PlaceProblem *problem, const Placer *placer, Arena *arena);
+
+/* One block of a node, for the exact search. */
+PackItem pack_item(const Node *node, uint32_t block);
 
 #endif

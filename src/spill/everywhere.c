@@ -13,6 +13,7 @@ typedef struct {
     Rect *taken;     /* of what stays: places in order of declaration */
     uint32_t *owner; /* [ntaken] the tensor of each */
     size_t ntaken, taken_capacity, owner_capacity;
+    size_t nfixed; /* of those, at places that the input gives */
     Arena *arena, *scratch;
 } Pass;
 
@@ -152,6 +153,7 @@ static PackStatus place_what_stays(Pass *pass) {
     Func *func = pass->func;
     for (uint32_t t = 0; t < func->ntensors; t++)
         if (must_stay(pass, t) && func->tensors[t].fixed) note_taken(pass, t);
+    pass->nfixed = pass->ntaken;
     Arena scratch;
     arena_init(&scratch);
     for (uint32_t t = 0; t < func->ntensors; t++) {
@@ -286,7 +288,7 @@ static Everywhere place_copies(Pass *pass, const Plan *plan) {
             }
             if (status != PACK_FOUND)
                 return (Everywhere){.inst = (uint32_t)(copies[first].key - 1),
-                                    .proved = status == PACK_IMPOSSIBLE};
+                                    .proved = status == PACK_IMPOSSIBLE && staying == pass->nfixed};
             for (uint32_t g = 0; is_first && g < size; g++)
                 note_taken(pass, group[g]);
         }

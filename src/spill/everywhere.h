@@ -8,7 +8,7 @@
 typedef struct {
     bool placed;
     uint32_t inst; /* of the plan's function: where no place was found; ENTRY: at entry */
-    bool proved;   /* no placement exists there beside what must stay */
+    bool proved;   /* no placement exists there, wherever else what must stay may lie */
 } Everywhere;
 
 /* Keeps every value in DRAM, except those of fixed, pinned and output tensors. Those keep their
