@@ -6,13 +6,6 @@
 #include "spill/residency/solve.h"
 #include "support/checked.h"
 
-/* One access of a tensor, or all its accesses in a loop that is not cut. */
-typedef struct {
-    uint32_t first, end; /* accesses of the plan */
-    uint32_t loop;       /* that loop, or NO_LOOP for a single access */
-    uint32_t level;      /* loop in whose body it lies */
-} Segment;
-
 /* What cutting a gap of the problem cuts in the plan. */
 typedef struct {
     uint32_t tensor;
@@ -36,17 +29,12 @@ typedef struct {
     size_t nsplits, split_capacity;
     int64_t *stores;
     size_t nstores, store_capacity;
+    bool listing; /* the stretches, instead of having their gaps compete */
+    Stretch *stretches;
+    size_t nstretches, stretch_capacity;
 } Pass;
 
 enum { MOST_LEVELS = 64 };
-
-static int64_t trips_of(const Pass *pass, uint32_t loop) {
-    return loop_trips(pass->func, loop);
-}
-
-static int64_t dma_of(const Pass *pass, uint32_t tensor) {
-    return block_dma(pass->target, &pass->func->tensors[tensor]);
-}
 
 /* ---- accesses ---- */
 
@@ -107,7 +95,7 @@ static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
     return UINT32_MAX;
 }
 
-/* ---- segments ---- */
+/* ---- stretches ---- */
 
 /* The outermost loop around an access that is not cut, or NO_LOOP; *level is what lies around it.
  */
@@ -120,31 +108,31 @@ static uint32_t whole_loop(const Pass *pass, uint32_t tensor, uint32_t access, u
     return whole;
 }
 
-static Segment next_segment(const Pass *pass, uint32_t tensor, uint32_t access) {
-    Segment segment = {.first = access, .end = access + 1};
-    segment.loop = whole_loop(pass, tensor, access, &segment.level);
-    if (segment.loop == NO_LOOP) return segment;
-    while (segment.end < pass->plan->first[tensor + 1] &&
-           pass->plan->accesses[segment.end].inst < pass->func->loops[segment.loop].end)
-        segment.end++;
-    return segment;
+static Stretch next_stretch(const Pass *pass, uint32_t tensor, uint32_t access) {
+    Stretch stretch = {.tensor = tensor, .first = access, .end = access + 1};
+    stretch.loop = whole_loop(pass, tensor, access, &stretch.level);
+    if (stretch.loop == NO_LOOP) return stretch;
+    while (stretch.end < pass->plan->first[tensor + 1] &&
+           pass->plan->accesses[stretch.end].inst < pass->func->loops[stretch.loop].end)
+        stretch.end++;
+    return stretch;
 }
 
-static bool segment_writes(const Pass *pass, const Segment *segment) {
-    for (uint32_t a = segment->first; a < segment->end; a++)
+static bool stretch_writes(const Pass *pass, const Stretch *stretch) {
+    for (uint32_t a = stretch->first; a < stretch->end; a++)
         if (pass->plan->accesses[a].writes) return true;
     return false;
 }
 
 /* The first point that belongs to it, and the last. */
-static uint32_t segment_begin(const Pass *pass, const Segment *segment) {
-    return segment->loop == NO_LOOP ? pass->plan->accesses[segment->first].inst
-                                    : pass->func->loops[segment->loop].first;
+static uint32_t stretch_begin(const Pass *pass, const Stretch *stretch) {
+    return stretch->loop == NO_LOOP ? pass->plan->accesses[stretch->first].inst
+                                    : pass->func->loops[stretch->loop].first;
 }
 
-static uint32_t segment_end(const Pass *pass, const Segment *segment) {
-    return segment->loop == NO_LOOP ? pass->plan->accesses[segment->first].inst
-                                    : pass->func->loops[segment->loop].end - 1;
+static uint32_t stretch_end(const Pass *pass, const Stretch *stretch) {
+    return stretch->loop == NO_LOOP ? pass->plan->accesses[stretch->first].inst
+                                    : pass->func->loops[stretch->loop].end - 1;
 }
 
 /* ---- gaps ---- */
@@ -152,6 +140,13 @@ static uint32_t segment_end(const Pass *pass, const Segment *segment) {
 static uint32_t add_store(Pass *pass, int64_t cycles) {
     PUSH(&pass->scratch, pass->stores, pass->nstores, pass->store_capacity, cycles);
     return (uint32_t)pass->nstores - 1;
+}
+
+/* What the DMAs of the blocks that an access names take, in a body of the loop. */
+static int64_t access_cycles(const Pass *pass, uint32_t tensor, uint32_t access, uint32_t loop) {
+    int64_t once = saturating_mul(block_dma(pass->target, &pass->func->tensors[tensor]),
+                                  blocks_named(pass, tensor, access));
+    return saturating_mul(once, loop_trips(pass->func, loop));
 }
 
 /* Adds a gap to the problem: its owner, height and class are those of the tensor that is split. */
@@ -174,16 +169,16 @@ static LiveRange one_interval(Pass *pass, uint32_t first, uint32_t end) {
 
 /* The points of a loop where the tensor is live, except at its own accesses, where it must be on
  * chip anyway. */
-static LiveRange loop_points(Pass *pass, uint32_t tensor, const Segment *segment) {
-    const Loop *loop = &pass->func->loops[segment->loop];
-    LiveRange range = pass->live->whole[tensor];
-    size_t most = (size_t)(segment->end - segment->first) + range.count;
+static LiveRange loop_points(Pass *pass, const Stretch *stretch) {
+    const Loop *loop = &pass->func->loops[stretch->loop];
+    LiveRange range = pass->live->whole[stretch->tensor];
+    size_t most = (size_t)(stretch->end - stretch->first) + range.count;
     Interval *items = RAW_ARRAY(&pass->scratch, Interval, most);
-    uint32_t count = 0, a = segment->first;
+    uint32_t count = 0, a = stretch->first;
     for (uint32_t i = 0; i < range.count && range.items[i].first < loop->end; i++) {
         uint32_t next = range.items[i].first > loop->first ? range.items[i].first : loop->first;
         uint32_t end = range.items[i].last < loop->end ? range.items[i].last + 1 : loop->end;
-        for (; a < segment->end && pass->plan->accesses[a].inst < end; a++) {
+        for (; a < stretch->end && pass->plan->accesses[a].inst < end; a++) {
             uint32_t point = pass->plan->accesses[a].inst;
             if (point > next) items[count++] = (Interval){next, point - 1};
             if (point >= next) next = point + 1;
@@ -195,15 +190,15 @@ static LiveRange loop_points(Pass *pass, uint32_t tensor, const Segment *segment
 
 /* What the DMAs inside a loop cost if each run of accesses in one body loads and stores for
  * itself. */
-static int64_t cost_inside(Pass *pass, uint32_t tensor, const Segment *segment) {
+static int64_t cost_inside(Pass *pass, const Stretch *stretch) {
     const PlanAccess *accesses = pass->plan->accesses;
-    int64_t dma = dma_of(pass, tensor), sum = 0;
-    for (uint32_t a = segment->first; a < segment->end; a++) {
+    uint32_t tensor = stretch->tensor;
+    int64_t sum = 0;
+    for (uint32_t a = stretch->first; a < stretch->end; a++) {
         uint32_t loop = accesses[a].loop;
-        int64_t blocks = saturating_mul(blocks_named(pass, tensor, a), trips_of(pass, loop));
-        int64_t one = saturating_mul(dma, blocks);
-        bool begins = a == segment->first || accesses[a - 1].loop != loop;
-        bool ends = a + 1 == segment->end || accesses[a + 1].loop != loop;
+        int64_t one = access_cycles(pass, tensor, a, loop);
+        bool begins = a == stretch->first || accesses[a - 1].loop != loop;
+        bool ends = a + 1 == stretch->end || accesses[a + 1].loop != loop;
         if (begins && !is_kill(pass, tensor, a)) sum = saturating_add(sum, one);
         if (ends && accesses[a].writes) sum = saturating_add(sum, one);
     }
@@ -211,61 +206,84 @@ static int64_t cost_inside(Pass *pass, uint32_t tensor, const Segment *segment) 
 }
 
 /* What dropping the original load saves, if only what follows `before` reads what it loaded. */
-static int64_t load_credit(const Pass *pass, uint32_t tensor, uint32_t source,
-                           const Segment *before) {
+static int64_t load_credit(const Pass *pass, uint32_t source, const Stretch *before) {
     if (source == UINT32_MAX || !before || before->loop != NO_LOOP || before->first != source)
         return 0;
-    return saturating_mul(saturating_mul(dma_of(pass, tensor), blocks_named(pass, tensor, source)),
-                          trips_of(pass, pass->plan->accesses[source].loop));
+    return access_cycles(pass, before->tensor, source, pass->plan->accesses[source].loop);
 }
 
-static void add_gap(Pass *pass, uint32_t tensor, const Segment *before, const Segment *after,
-                    uint32_t value) {
+static void add_gap(Pass *pass, const Stretch *before, const Stretch *after, uint32_t value) {
+    uint32_t tensor = after->tensor;
     if (is_kill(pass, tensor, after->first)) return; /* no value crosses it */
     bool across = before->level != after->level;
     bool at_entry = pass->plan->accesses[before->first].inst == ENTRY;
-    uint32_t first = at_entry ? 0 : segment_end(pass, before) + 1;
-    LiveRange points = one_interval(pass, first, across ? 0 : segment_begin(pass, after));
+    uint32_t first = at_entry ? 0 : stretch_end(pass, before) + 1;
     uint32_t source = source_of(pass, tensor, after->first);
-    int64_t load = saturating_mul(
-        saturating_mul(dma_of(pass, tensor), blocks_named(pass, tensor, after->first)),
-        trips_of(pass, after->level));
-    load -= load_credit(pass, tensor, source, before);
-    bool cut = across || pass->plan->accesses[after->first].permanent;
     push_gap(pass, (SplitPoint){.tensor = tensor, .access = after->first},
-             (Gap){.points = points,
-                   .load = load,
+             (Gap){.points = one_interval(pass, first, across ? 0 : stretch_begin(pass, after)),
+                   .load = access_cycles(pass, tensor, after->first, after->level) -
+                           load_credit(pass, source, before),
                    .value = source == UINT32_MAX ? value : NO_VALUE,
-                   .cut = cut});
+                   .cut = across || pass->plan->accesses[after->first].permanent});
 }
 
-static void add_loop(Pass *pass, uint32_t tensor, const Segment *before, const Segment *segment,
-                     uint32_t value) {
-    uint32_t source = source_of(pass, tensor, segment->first);
-    int64_t load = cost_inside(pass, tensor, segment) - load_credit(pass, tensor, source, before);
-    push_gap(pass, (SplitPoint){.tensor = tensor, .of_loop = true, .loop = segment->loop},
-             (Gap){.points = loop_points(pass, tensor, segment),
-                   .load = load,
+static void add_loop(Pass *pass, const Stretch *before, const Stretch *stretch, uint32_t value) {
+    uint32_t source = source_of(pass, stretch->tensor, stretch->first);
+    push_gap(pass, (SplitPoint){.tensor = stretch->tensor, .of_loop = true, .loop = stretch->loop},
+             (Gap){.points = loop_points(pass, stretch),
+                   .load = cost_inside(pass, stretch) - load_credit(pass, source, before),
                    .value = source == UINT32_MAX ? value : NO_VALUE});
 }
 
+/* Where a stretch must be on chip. */
+static LiveRange stretch_points(Pass *pass, const Stretch *stretch) {
+    const PlanAccess *first = &pass->plan->accesses[stretch->first];
+    uint32_t begin = first->inst == ENTRY ? 0 : first->inst;
+    if (stretch->loop == NO_LOOP) return one_interval(pass, begin, begin + 1);
+    const Loop *loop = &pass->func->loops[stretch->loop];
+    LiveRange range = pass->live->whole[stretch->tensor];
+    Interval *items = RAW_ARRAY(&pass->scratch, Interval, range.count);
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < range.count; i++) {
+        Interval part = range.items[i];
+        if (part.first < loop->first) part.first = loop->first;
+        if (part.last >= loop->end) part.last = loop->end - 1;
+        if (part.first <= part.last) items[count++] = part;
+    }
+    if (count == 0) /* no access finds a value, but each needs its place */
+        return one_interval(pass, begin, pass->plan->accesses[stretch->end - 1].inst + 1);
+    return (LiveRange){items, count};
+}
+
+/* Lists a stretch; `gap`: the one before it, NULL if there is none. */
+static void list_stretch(Pass *pass, Stretch stretch, const Gap *gap) {
+    stretch.points = stretch_points(pass, &stretch);
+    if (gap && !gap->cut) {
+        stretch.linked = true;
+        stretch.gap = gap->points;
+        stretch.load = gap->load;
+        stretch.value = gap->value;
+    }
+    PUSH(&pass->scratch, pass->stretches, pass->nstretches, pass->stretch_capacity, stretch);
+}
+
+/* Has the gaps of a tensor compete, or lists its stretches. */
 static void add_tensor(Pass *pass, uint32_t tensor) {
     const Plan *plan = pass->plan;
     uint32_t value = NO_VALUE;
-    Segment before = {0};
-    bool has_before = false;
-    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1];) {
-        Segment segment = next_segment(pass, tensor, a);
-        if (has_before) add_gap(pass, tensor, &before, &segment, value);
-        if (segment.loop != NO_LOOP)
-            add_loop(pass, tensor, has_before ? &before : NULL, &segment, value);
-        if (segment_writes(pass, &segment))
-            value = add_store(pass, saturating_mul(saturating_mul(dma_of(pass, tensor),
-                                                                  blocks_named(pass, tensor, a)),
-                                                   trips_of(pass, segment.level)));
-        before = segment;
-        has_before = true;
-        a = segment.end;
+    Stretch last, *before = NULL;
+    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a = last.end) {
+        Stretch stretch = next_stretch(pass, tensor, a);
+        size_t gaps = pass->ngaps;
+        if (before) add_gap(pass, before, &stretch, value);
+        if (pass->listing)
+            list_stretch(pass, stretch, pass->ngaps > gaps ? &pass->gaps[gaps] : NULL);
+        else if (stretch.loop != NO_LOOP)
+            add_loop(pass, before, &stretch, value);
+        if (stretch_writes(pass, &stretch))
+            value = add_store(pass, access_cycles(pass, tensor, a, stretch.level));
+        last = stretch;
+        before = &last;
     }
 }
 
@@ -393,7 +411,8 @@ static void close_all(Pass *pass) {
     }
 }
 
-static int64_t decide_level(Pass *pass, bool *opened) {
+/* True if that opens a loop. */
+static bool decide_level(Pass *pass) {
     arena_reset(&pass->scratch);
     pass->ngaps = pass->gap_capacity = pass->nsplits = pass->split_capacity = 0;
     pass->nstores = pass->store_capacity = 0;
@@ -406,9 +425,8 @@ static int64_t decide_level(Pass *pass, bool *opened) {
                           .npoints = pass->func->ninsts,
                           .taken = find_taken(pass),
                           .size = pass->options.size};
-    int64_t cost = solve_gaps(&problem, pass->options.steps, &pass->scratch);
-    *opened = carry_out(pass);
-    return cost;
+    solve_gaps(&problem, pass->options.steps, &pass->scratch);
+    return carry_out(pass);
 }
 
 /* Opened loops stay open; each level decides all gaps again. */
@@ -436,92 +454,29 @@ static inline bool candidates_are_spillable(const Plan *plan, const bool *candid
     return true;
 }
 
-int64_t residency(const Facts *facts, ResidencyOptions options, Plan *plan) {
+void residency(const Facts *facts, ResidencyOptions options, Plan *plan) {
     assert(plan->func == facts->func && candidates_are_spillable(plan, options.candidate));
     Pass pass = begin_pass(facts, options, plan);
     plan_reset(plan);
     plan_close_all(plan);
-    int64_t cost = 0;
     bool opened = true;
     for (int level = 0; opened && level < MOST_LEVELS; level++) {
         if (level > 0) reset_gaps(plan);
-        cost = decide_level(&pass, &opened);
+        opened = decide_level(&pass);
         plan_close_all(plan);
     }
     close_all(&pass);
     arena_free(&pass.scratch);
-    return cost;
-}
-
-/* ---- stretches ---- */
-
-static LiveRange points_in_loop(Pass *pass, uint32_t tensor, const Segment *segment) {
-    const Loop *loop = &pass->func->loops[segment->loop];
-    LiveRange range = pass->live->whole[tensor];
-    Interval *items = RAW_ARRAY(&pass->scratch, Interval, range.count);
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < range.count; i++) {
-        Interval part = range.items[i];
-        if (part.first < loop->first) part.first = loop->first;
-        if (part.last >= loop->end) part.last = loop->end - 1;
-        if (part.first <= part.last) items[count++] = part;
-    }
-    const PlanAccess *accesses = pass->plan->accesses;
-    if (count == 0) /* no access finds a value, but each needs its place */
-        return one_interval(pass, accesses[segment->first].inst,
-                            accesses[segment->end - 1].inst + 1);
-    return (LiveRange){items, count};
-}
-
-static Stretch make_stretch(Pass *pass, uint32_t tensor, const Segment *before,
-                            const Segment *segment, uint32_t value) {
-    Stretch stretch = {.tensor = tensor, .first = segment->first, .end = segment->end};
-    uint32_t point = pass->plan->accesses[segment->first].inst;
-    if (segment->loop != NO_LOOP)
-        stretch.points = points_in_loop(pass, tensor, segment);
-    else
-        stretch.points =
-            one_interval(pass, point == ENTRY ? 0 : point, point == ENTRY ? 1 : point + 1);
-    size_t gaps = pass->ngaps;
-    if (before) add_gap(pass, tensor, before, segment, value);
-    if (pass->ngaps == gaps || pass->gaps[gaps].cut) return stretch;
-    stretch.linked = true;
-    stretch.gap = pass->gaps[gaps].points;
-    stretch.load = pass->gaps[gaps].load;
-    stretch.value = pass->gaps[gaps].value;
-    return stretch;
-}
-
-static void list_tensor(Pass *pass, uint32_t tensor, Stretches *list, size_t *capacity) {
-    uint32_t value = NO_VALUE;
-    Segment before = {0};
-    bool has_before = false;
-    for (uint32_t a = pass->plan->first[tensor]; a < pass->plan->first[tensor + 1];) {
-        Segment segment = next_segment(pass, tensor, a);
-        Stretch stretch = make_stretch(pass, tensor, has_before ? &before : NULL, &segment, value);
-        size_t count = list->count;
-        PUSH(&pass->scratch, list->items, count, *capacity, stretch);
-        list->count = (uint32_t)count;
-        if (segment_writes(pass, &segment))
-            value = add_store(pass,
-                              saturating_mul(dma_of(pass, tensor), trips_of(pass, segment.level)));
-        before = segment;
-        has_before = true;
-        a = segment.end;
-    }
 }
 
 Stretches list_stretches(const Facts *facts, ResidencyOptions options, Plan *plan, Arena *arena) {
     assert(plan_is_closed(plan));
     Pass pass = begin_pass(facts, options, plan);
     pass.scratch = *arena;
-    Stretches list = {0};
-    size_t capacity = 0;
+    pass.listing = true;
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
-        if (options.candidate[t] && plan->func->tensors[t].blocks == 1)
-            list_tensor(&pass, t, &list, &capacity);
-    list.stores = pass.stores;
-    list.nstores = (uint32_t)pass.nstores;
+        if (options.candidate[t] && plan->func->tensors[t].blocks == 1) add_tensor(&pass, t);
     *arena = pass.scratch;
-    return list;
+    return (Stretches){pass.stretches, (uint32_t)pass.nstretches, pass.stores,
+                       (uint32_t)pass.nstores};
 }

@@ -17,15 +17,17 @@ typedef struct {
  * that they save, for the capacity that everything else leaves. Where a value does not stay in a
  * loop as a whole, opens the loop, and its inner gaps compete at the next level. Leaves a closed
  * plan; invalidates the code and the round made from it. O(accesses log accesses) a level of loops,
- * plus the search of solve_gaps(). Returns the cycles that it expects the cuts to cost. Source:
+ * plus the search of solve_gaps(). Source:
  * Belady, "A study of replacement algorithms for a virtual-storage computer" (1966), generalised to
  * sizes, bands and costs; see solve.h. */
-int64_t residency(const Facts *facts, ResidencyOptions options, Plan *plan);
+void residency(const Facts *facts, ResidencyOptions options, Plan *plan);
 
 /* One access of a tensor, or all its accesses in a loop where it stays on chip throughout. */
 typedef struct {
     uint32_t tensor;
     uint32_t first, end; /* accesses of the plan */
+    uint32_t loop;       /* that loop, or NO_LOOP for a single access */
+    uint32_t level;      /* loop in whose body it lies */
     LiveRange points;    /* where it must be on chip */
     bool linked;         /* the value of the stretch before reaches it across a gap: */
     LiveRange gap;       /* the points between the two */
