@@ -6,7 +6,7 @@
 #include "spill/conflicts.h"
 #include "spill/headroom.h"
 #include "spill/joint/joint.h"
-#include "spill/residency/start.h"
+#include "spill/residency/residency.h"
 #include "spill/unspill.h"
 #include "support/clock.h"
 
@@ -52,7 +52,7 @@ static bool cuts_many(const Plan *plan) {
 /* False where the strategy gives up at once. */
 static bool cut_at_start(const Strategy *row, State *state) {
     if (row->start == START_UNCUT) return true;
-    start_residency(state);
+    residency(state);
     if (row->few_cuts && cuts_many(&state->plan)) return false;
     if (row->start == START_JOINT) search_jointly(state);
     return true;

@@ -7,8 +7,8 @@
 #include "driver/options.h"
 #include "spill/state.h"
 
-/* What a strategy cuts before its first round, and after each that failed: see residency/start.h,
- * joint/joint.h, chaitin.h, headroom.h and conflicts.h in spill/. */
+/* What a strategy cuts before its first round, and after each that failed: see
+ * residency/residency.h, joint/joint.h, chaitin.h, headroom.h and conflicts.h in spill/. */
 typedef enum { START_UNCUT, START_CHOICE, START_JOINT } Start;
 typedef enum { SPILL_NOTHING, SPILL_CHAITIN, SPILL_HEADROOM, SPILL_CONFLICTS } Spiller;
 

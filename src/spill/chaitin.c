@@ -4,7 +4,7 @@
 #include <math.h>
 
 #include "spill/headroom.h"
-#include "spill/residency/start.h"
+#include "spill/residency/residency.h"
 
 /* Cuts the gap before an access; true if that is new. */
 static bool cut_gap(Plan *plan, uint32_t tensor, uint32_t access) {
@@ -76,7 +76,7 @@ bool spill_by_chaitin(State *state) {
     if (state->now.graph.built) return spill_failed(&state->plan, &state->code, &state->now);
     PlanCuts before = plan_save(&state->plan, &state->round_memory);
     headroom_overload(state);
-    start_residency(state);
+    residency(state);
     for (uint32_t t = 0; t < state->plan.func->ntensors && !state->facts->reload_elim; t++)
         if (state->plan.spilled[t]) plan_cut_all(&state->plan, t);
     return !plan_is_saved(&state->plan, &before);

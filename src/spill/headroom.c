@@ -3,7 +3,7 @@
 #include <assert.h>
 
 #include "spill/chaitin.h"
-#include "spill/residency/start.h"
+#include "spill/residency/residency.h"
 
 enum { PATIENT_ROUNDS = 6 };
 
@@ -34,11 +34,13 @@ void headroom_overload(State *state) {
     }
 }
 
-/* Granules of headroom after a number of failures: fragmentation takes more than one expects. */
+/* Granules of headroom after a number of failures, not 0: fragmentation takes more than one
+ * expects. */
 static uint32_t amount_after(uint32_t size, uint32_t failures) {
-    static const uint32_t percent[] = {0, 3, 6, 10, 15, 21, 30, 40};
-    enum { LAST = sizeof percent / sizeof *percent - 1 };
-    return (uint32_t)((uint64_t)size * percent[failures < LAST ? failures : LAST] / 100) + 1;
+    static const uint32_t percent[] = {3, 6, 10, 15, 21, 30, 40};
+    enum { COUNT = sizeof percent / sizeof *percent };
+    return (uint32_t)((uint64_t)size * percent[(failures < COUNT ? failures : COUNT) - 1] / 100) +
+           1;
 }
 
 static uint32_t peak_along(const Node *node, const Pressure *pressure) {
@@ -80,7 +82,7 @@ static bool decide_otherwise(State *state) {
     PlanCuts before = plan_save(&state->plan, &state->round_memory);
     do {
         raise_along_failed(state);
-        start_residency(state);
+        residency(state);
         if (!plan_is_saved(&state->plan, &before)) return true;
     } while (state->headroom.failures < PATIENT_ROUNDS);
     return false;

@@ -1,13 +1,12 @@
 #include "spill/joint/joint.h"
 
 #include "spill/joint/solve.h"
-#include "spill/residency/start.h"
+#include "spill/residency/residency.h"
 
 #include <string.h>
 
 typedef struct {
     State *state;
-    const bool *candidate;
     Stretches list;
     JointSegment *items; /* those of the list first, then blocks of nodes */
     uint32_t count;
@@ -16,7 +15,8 @@ typedef struct {
 
 /* True if the segments of the tensor are in the list. */
 static bool is_listed(const JointPass *pass, uint32_t tensor) {
-    return pass->candidate[tensor] && pass->state->plan.func->tensors[tensor].blocks == 1;
+    return pass->state->plan.spillable[tensor] &&
+           pass->state->plan.func->tensors[tensor].blocks == 1;
 }
 
 static void add_segment(JointPass *pass, const Stretch *stretch) {
@@ -141,9 +141,7 @@ void search_jointly(State *state) {
     const Facts *facts = state->facts;
     rewrite_state(state);
     analyse_state(state);
-    ResidencyOptions options = residency_options(state);
-    JointPass pass = {.state = state, .candidate = options.candidate};
-    pass.list = list_stretches(facts, options, &state->plan, &state->memory);
+    JointPass pass = {.state = state, .list = list_stretches(state)};
     number_points(&pass);
     gather_items(&pass);
     JointProblem problem = {.items = pass.items,
@@ -152,7 +150,7 @@ void search_jointly(State *state) {
                             .nvalues = pass.list.nstores,
                             .npoints = facts->func->ninsts,
                             .size = facts->size,
-                            .full = options.size == facts->size};
+                            .full = residency_room(state) == facts->size};
     JointEffort effort = {state->method.joint_steps * state->method.scale, facts->deadline};
     solve_joint(&problem, effort, &state->memory);
     for (uint32_t i = 0; i < pass.list.count;)

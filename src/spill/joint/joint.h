@@ -4,8 +4,8 @@
 
 #include "spill/state.h"
 
-/* Requires a state whose gaps were chosen (residency/start.h). The gaps of all candidates of one
- * block compete again, for places instead of bytes, beside the nodes of all others, which keep
+/* Requires a state whose gaps were chosen (residency/residency.h). The gaps of all candidates of
+ * one block compete again, for places instead of bytes, beside the nodes of all others, which keep
  * their gaps. Leaves a closed plan, and hints for the next round: none where no place was found.
  * Invalidates `code` and `now`. The cost of the method's joint steps, see solve.h. */
 void search_jointly(State *state);

@@ -15,13 +15,9 @@ typedef struct {
 } SplitPoint;
 
 typedef struct {
-    Plan *plan;
-    const Sources *sources;
+    const State *state;
+    Plan *plan; /* of the state */
     const Func *func;
-    const Live *live;
-    const Target *target;
-    ResidencyOptions options;
-    bool remat;    /* of the facts */
     Arena scratch; /* of one level */
     Gap *gaps;
     size_t ngaps, gap_capacity;
@@ -74,7 +70,8 @@ static bool is_kill(const Pass *pass, uint32_t tensor, uint32_t access) {
  */
 static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
     const PlanAccess *info = &pass->plan->accesses[access];
-    if (!pass->remat || info->inst == ENTRY || pass->sources->last_write[access] == UINT32_MAX)
+    if (!pass->state->facts->remat || info->inst == ENTRY ||
+        pass->state->facts->sources.last_write[access] == UINT32_MAX)
         return UINT32_MAX;
     const Inst *inst = &pass->func->insts[info->inst];
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
@@ -84,7 +81,7 @@ static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
             block_range_make(pass->func, info->loop, &operand, &inst, 1, &pass->scratch);
         DramSource source;
         RematQuery query = {.plan = pass->plan,
-                            .sources = pass->sources,
+                            .sources = &pass->state->facts->sources,
                             .tensor = tensor,
                             .access = access,
                             .range = &range,
@@ -144,8 +141,9 @@ static uint32_t add_store(Pass *pass, int64_t cycles) {
 
 /* What the DMAs of the blocks that an access names take, in a body of the loop. */
 static int64_t access_cycles(const Pass *pass, uint32_t tensor, uint32_t access, uint32_t loop) {
-    int64_t once = saturating_mul(block_dma(pass->target, &pass->func->tensors[tensor]),
-                                  blocks_named(pass, tensor, access));
+    int64_t once =
+        saturating_mul(block_dma(pass->state->facts->target, &pass->func->tensors[tensor]),
+                       blocks_named(pass, tensor, access));
     return saturating_mul(once, loop_trips(pass->func, loop));
 }
 
@@ -171,7 +169,7 @@ static LiveRange one_interval(Pass *pass, uint32_t first, uint32_t end) {
  * chip anyway. */
 static LiveRange loop_points(Pass *pass, const Stretch *stretch) {
     const Loop *loop = &pass->func->loops[stretch->loop];
-    LiveRange range = pass->live->whole[stretch->tensor];
+    LiveRange range = pass->state->live.whole[stretch->tensor];
     size_t most = (size_t)(stretch->end - stretch->first) + range.count;
     Interval *items = RAW_ARRAY(&pass->scratch, Interval, most);
     uint32_t count = 0, a = stretch->first;
@@ -241,7 +239,7 @@ static LiveRange stretch_points(Pass *pass, const Stretch *stretch) {
     uint32_t begin = first->inst == ENTRY ? 0 : first->inst;
     if (stretch->loop == NO_LOOP) return one_interval(pass, begin, begin + 1);
     const Loop *loop = &pass->func->loops[stretch->loop];
-    LiveRange range = pass->live->whole[stretch->tensor];
+    LiveRange range = pass->state->live.whole[stretch->tensor];
     Interval *items = RAW_ARRAY(&pass->scratch, Interval, range.count);
     uint32_t count = 0;
     for (uint32_t i = 0; i < range.count; i++) {
@@ -308,7 +306,7 @@ static void take_whole(Pass *pass, uint32_t tensor, uint32_t *taken, uint64_t *a
     const Tensor *info = &pass->func->tensors[tensor];
     Bands bands = class_bands(shape_class(info->partitions, info->base));
     for (int64_t b = 0; b < info->blocks; b++) {
-        LiveRange range = live_block(pass->live, tensor, b);
+        LiveRange range = live_block(&pass->state->live, tensor, b);
         uint32_t height = tensor_height(info);
         uint8_t mask = bands.masks[0];
         if (info->fixed) {
@@ -347,7 +345,7 @@ static uint32_t *find_taken(Pass *pass) {
     uint64_t area[QUADRANTS] = {0};
     for (uint32_t t = 0; t < func->ntensors; t++) {
         if (func->tensors[t].space != SPACE_SB) continue;
-        if (pass->options.candidate[t])
+        if (pass->plan->spillable[t])
             take_accesses(pass, t, taken);
         else
             take_whole(pass, t, taken, area);
@@ -356,7 +354,7 @@ static uint32_t *find_taken(Pass *pass) {
         taken[i] += taken[i - QUADRANTS]; /* changes, wrapped where they fall, become sums */
     for (uint32_t p = 0; p < func->ninsts; p++)
         for (int q = 0; q < QUADRANTS; q++)
-            taken[(size_t)p * QUADRANTS + q] += pass->options.headroom[p];
+            taken[(size_t)p * QUADRANTS + q] += pass->state->headroom.granules[p];
     return taken;
 }
 
@@ -411,21 +409,32 @@ static void close_all(Pass *pass) {
     }
 }
 
+uint32_t residency_room(const State *state) {
+    uint64_t size = state->facts->size;
+    return (uint32_t)(size - size * state->method.percent / 100);
+}
+
+/* The first residency counts most; later ones differ little. */
+static uint64_t steps_of(const State *state) {
+    enum { FIRST = 30000000, LATER = 10000000 };
+    return (state->rounds == 0 ? FIRST : LATER) * state->method.scale;
+}
+
 /* True if that opens a loop. */
 static bool decide_level(Pass *pass) {
     arena_reset(&pass->scratch);
     pass->ngaps = pass->gap_capacity = pass->nsplits = pass->split_capacity = 0;
     pass->nstores = pass->store_capacity = 0;
     for (uint32_t t = 0; t < pass->func->ntensors; t++)
-        if (pass->options.candidate[t]) add_tensor(pass, t);
+        if (pass->plan->spillable[t]) add_tensor(pass, t);
     GapProblem problem = {.gaps = pass->gaps,
                           .count = (uint32_t)pass->ngaps,
                           .store = pass->stores,
                           .nvalues = (uint32_t)pass->nstores,
                           .npoints = pass->func->ninsts,
                           .taken = find_taken(pass),
-                          .size = pass->options.size};
-    solve_gaps(&problem, pass->options.steps, &pass->scratch);
+                          .size = residency_room(pass->state)};
+    solve_gaps(&problem, steps_of(pass->state), &pass->scratch);
     return carry_out(pass);
 }
 
@@ -437,26 +446,10 @@ static void reset_gaps(Plan *plan) {
         if (plan->spilled[t]) plan_note_spilled(plan, t);
 }
 
-static Pass begin_pass(const Facts *facts, ResidencyOptions options, Plan *plan) {
-    return (Pass){.plan = plan,
-                  .sources = &facts->sources,
-                  .func = plan->func,
-                  .live = options.live,
-                  .target = facts->target,
-                  .options = options,
-                  .remat = facts->remat};
-}
-
-/* For the assert. */
-static inline bool candidates_are_spillable(const Plan *plan, const bool *candidate) {
-    for (uint32_t t = 0; t < plan->func->ntensors; t++)
-        if (candidate[t] && !plan->spillable[t]) return false;
-    return true;
-}
-
-void residency(const Facts *facts, ResidencyOptions options, Plan *plan) {
-    assert(plan->func == facts->func && candidates_are_spillable(plan, options.candidate));
-    Pass pass = begin_pass(facts, options, plan);
+void residency(State *state) {
+    Plan *plan = &state->plan;
+    assert(plan->func == state->facts->func);
+    Pass pass = {.state = state, .plan = plan, .func = plan->func};
     plan_reset(plan);
     plan_close_all(plan);
     bool opened = true;
@@ -469,14 +462,17 @@ void residency(const Facts *facts, ResidencyOptions options, Plan *plan) {
     arena_free(&pass.scratch);
 }
 
-Stretches list_stretches(const Facts *facts, ResidencyOptions options, Plan *plan, Arena *arena) {
+Stretches list_stretches(State *state) {
+    Plan *plan = &state->plan;
     assert(plan_is_closed(plan));
-    Pass pass = begin_pass(facts, options, plan);
-    pass.scratch = *arena;
-    pass.listing = true;
+    Pass pass = {.state = state,
+                 .plan = plan,
+                 .func = plan->func,
+                 .scratch = state->memory,
+                 .listing = true};
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
-        if (options.candidate[t] && plan->func->tensors[t].blocks == 1) add_tensor(&pass, t);
-    *arena = pass.scratch;
+        if (plan->spillable[t] && plan->func->tensors[t].blocks == 1) add_tensor(&pass, t);
+    state->memory = pass.scratch;
     return (Stretches){pass.stretches, (uint32_t)pass.nstretches, pass.stores,
                        (uint32_t)pass.nstores};
 }

@@ -2,25 +2,19 @@
 #ifndef SPILL_RESIDENCY_RESIDENCY_H
 #define SPILL_RESIDENCY_RESIDENCY_H
 
-#include "spill/facts.h"
+#include "spill/state.h"
 
-typedef struct {
-    const Live *live;         /* of the facts' function, as the cost model sees it */
-    const bool *candidate;    /* [ntensors] its gaps may be cut; must be spillable */
-    const uint32_t *headroom; /* [npoints] granules to leave free at each point */
-    uint32_t size;            /* granules of the byte axis that may be used */
-    uint64_t steps;           /* budget of the search */
-} ResidencyOptions;
+/* Granules of the byte axis for what is kept: all but the percent that the method leaves free. */
+uint32_t residency_room(const State *state);
 
-/* Decides which gaps of the candidates to keep. Requires a plan of the facts' function whose
- * permanent cuts are those to keep. Takes back all other cuts; then gaps compete, by the DMA cycles
- * that they save, for the capacity that everything else leaves. Where a value does not stay in a
- * loop as a whole, opens the loop, and its inner gaps compete at the next level. Leaves a closed
- * plan; invalidates the code and the round made from it. O(accesses log accesses) a level of loops,
- * plus the search of solve_gaps(). Source:
- * Belady, "A study of replacement algorithms for a virtual-storage computer" (1966), generalised to
- * sizes, bands and costs; see solve.h. */
-void residency(const Facts *facts, ResidencyOptions options, Plan *plan);
+/* Decides which gaps of the spillable tensors to keep. Requires a state. Takes back all cuts that
+ * are not permanent; then gaps compete, by the DMA cycles that they save, for the capacity that
+ * everything else and the headroom leave. Where a value does not stay in a loop as a whole, opens
+ * the loop, and its inner gaps compete at the next level. Leaves a closed plan; invalidates the
+ * code and the round made from it. O(accesses log accesses) a level of loops, plus the search of
+ * solve_gaps(). Source: Belady, "A study of replacement algorithms for a virtual-storage computer"
+ * (1966), generalised to sizes, bands and costs; see solve.h. */
+void residency(State *state);
 
 /* One access of a tensor, or all its accesses in a loop where it stays on chip throughout. */
 typedef struct {
@@ -42,9 +36,9 @@ typedef struct {
     uint32_t nstores;
 } Stretches;
 
-/* Lists the stretches of candidates of one block, in the loops as the plan has opened them: what
- * competed in residency(). Requires a closed plan, and leaves it as it is. O(accesses log
- * accesses). */
-Stretches list_stretches(const Facts *facts, ResidencyOptions options, Plan *plan, Arena *arena);
+/* Lists the stretches of spillable tensors of one block, in the loops as the plan has opened them:
+ * what competed in residency(). Requires a closed plan, and leaves it as it is. They live in the
+ * state's memory. O(accesses log accesses). */
+Stretches list_stretches(State *state);
 
 #endif
