@@ -26,7 +26,6 @@ typedef struct {
     const Func *func; /* the input */
     const Target *target;
     const Options *options;
-    StrategyTable table;
     Arena *arena; /* of the function */
     DiagQueue *diags;
     Facts facts;
@@ -313,7 +312,7 @@ static AllocStatus find_allocation(Job *job) {
     analyse(job, &live, needed);
     if (!is_feasible(job)) return NOT_ALLOCATED;
     State *best = start_stable(job);
-    if (!best) best = run_strategies(&job->facts, job->options, job->table, &job->log);
+    if (!best) best = run_strategies(&job->facts, job->options, &job->log);
     if (clock_is_past(job->facts.deadline)) {
         if (best && job->options->effort < ANYTIME) state_free(best);
         if (!best || job->options->effort < ANYTIME) return tell_out_of_time(job);
@@ -357,12 +356,11 @@ static void explain_result(Job *job) {
     job->result.explanation = explain(&about, job->arena);
 }
 
-Allocation allocate_with(StrategyTable table, const Func *func, const Target *target,
-                         const Options *options, Arena *arena, DiagQueue *diags) {
+Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
+                    DiagQueue *diags) {
     Job job = {.func = func,
                .target = target,
                .options = options,
-               .table = table,
                .arena = arena,
                .diags = diags,
                .earlier = earlier_find(options->previous, func->name, arena)};
@@ -384,9 +382,4 @@ Allocation allocate_with(StrategyTable table, const Func *func, const Target *ta
     writer_free(&job.log);
     job.result.report.seconds.total = clock_now() - started(&job);
     return job.result;
-}
-
-Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
-                    DiagQueue *diags) {
-    return allocate_with(all_strategies(), func, target, options, arena, diags);
 }

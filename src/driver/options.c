@@ -1,5 +1,7 @@
 #include "driver/options.h"
 
+#include "driver/strategy.h"
+
 Options options_default(void) {
     return (Options){.emit = EMIT_PLACED,
                      .effort = 2,
@@ -11,5 +13,6 @@ Options options_default(void) {
                      .split = true,
                      .remat = true,
                      .reload_elim = true,
+                     .table = all_strategies(),
                      .verify = true};
 }

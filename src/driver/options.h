@@ -7,6 +7,12 @@
 typedef enum { ALLOCATOR_LOOP, ALLOCATOR_FLAT } AllocatorName;
 typedef enum { EMIT_PLACED, EMIT_SPILLED, EMIT_PARSED, EMIT_GRAPH } Emit;
 
+/* Strategies, in the order in which they run: see strategy.h. */
+typedef struct {
+    const struct Strategy *items;
+    uint32_t count;
+} StrategyTable;
+
 typedef struct {
     Emit emit;
     AllocatorName allocator;
@@ -17,6 +23,7 @@ typedef struct {
     double time_limit; /* seconds */
     int dma_optlevel;
     bool coalesce, split, remat, reload_elim; /* optimisations, on by default */
+    StrategyTable table;                      /* that may run; all by default */
     bool verify;                              /* check the result before it is written */
     bool verbose;                             /* gather the report lines */
     const Str *explain;                       /* tensor to explain, or NULL */

@@ -215,14 +215,13 @@ static bool is_over(const Facts *facts, const Race *race) {
            (race->best && is_free(facts, state_cycles(race->best)));
 }
 
-State *run_strategies(const Facts *facts, const Options *options, StrategyTable table,
-                      Writer *log) {
+State *run_strategies(const Facts *facts, const Options *options, Writer *log) {
     enum { USUAL = 2 };
     Race race = {.log = log};
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
-        for (uint32_t i = 0; i < table.count && !is_over(facts, &race); i++) {
-            const Strategy *row = &table.items[i];
+        for (uint32_t i = 0; i < options->table.count && !is_over(facts, &race); i++) {
+            const Strategy *row = &options->table.items[i];
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback &&
                             !is_endless(facts->func);
             bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, &race);

@@ -12,7 +12,7 @@
 typedef enum { START_UNCUT, START_CHOICE, START_JOINT } Start;
 typedef enum { SPILL_NOTHING, SPILL_CHAITIN, SPILL_HEADROOM, SPILL_CONFLICTS } Spiller;
 
-typedef struct {
+typedef struct Strategy {
     const char *name;
     Start start;
     Spiller spiller;
@@ -29,24 +29,15 @@ typedef struct {
     bool few_cuts;  /* given up where the first choice cuts more than one gap in 32 */
 } Strategy;
 
-typedef struct {
-    const Strategy *items;
-    uint32_t count;
-} StrategyTable;
-
 /* The table. */
 StrategyTable all_strategies(void);
 
-/* allocate() with another table: to leave rows out. */
-Allocation allocate_with(StrategyTable table, const Func *func, const Target *target,
-                         const Options *options, Arena *arena, DiagQueue *diags);
-
-/* Runs the rows that the effort and the function admit, in order, and keeps the cheapest result,
- * the first of equal ones; stops where one costs nothing. Efforts above 2 run all rows that search
- * once more with ten times the steps, up to their own; effort 9 ends at the deadline. No row
- * runs twice alike. Returns the state in which everything has its place, which state_free() frees,
- * or NULL. Tells of each row in `log`, if lines of -v are wanted. Requires that the function is
- * feasible. */
-State *run_strategies(const Facts *facts, const Options *options, StrategyTable table, Writer *log);
+/* Runs the rows of the options' table that the effort and the function admit, in order, and keeps
+ * the cheapest result, the first of equal ones; stops where one costs nothing. Efforts above 2 run
+ * all rows that search once more with ten times the steps, up to their own; effort 9 ends at the
+ * deadline. No row runs twice alike. Returns the state in which everything has its place, which
+ * state_free() frees, or NULL. Tells of each row in `log`, if lines of -v are wanted. Requires that
+ * the function is feasible. */
+State *run_strategies(const Facts *facts, const Options *options, Writer *log);
 
 #endif

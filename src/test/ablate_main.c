@@ -74,24 +74,25 @@ static void run_function(const char *path, const Module *module, uint32_t f,
                          const Request *request) {
     enum { MOST = 64 };
     Strategy rows[MOST];
-    StrategyTable table = rows_of(request, rows);
+    Options options = request->options;
+    options.table = rows_of(request, rows);
     const Func *func = &module->funcs[f];
     Arena arena;
     arena_init(&arena);
     DiagQueue diags;
     diag_init(&diags, &arena);
     clock_t begin = clock();
-    Allocation result =
-        allocate_with(table, func, &module->target, &request->options, &arena, &diags);
+    Allocation result = allocate(func, &module->target, &options, &arena, &diags);
     double seconds = (double)(clock() - begin) / CLOCKS_PER_SEC;
-    bool found = result.status == ALLOCATED && (!result.report.last_resort || table.count == 0);
+    bool found =
+        result.status == ALLOCATED && (!result.report.last_resort || options.table.count == 0);
     const char *name = request->only ? request->only : request->without ? request->without : "";
     printf("%s\t%.*s\t%s\t", path, (int)func->name.length, func->name.text, name);
     if (found)
         printf("%lld", (long long)result.report.spill_cycles);
     else
         printf("-");
-    printf("\t%.3f\t%d\n", seconds, is_fallback(func, table));
+    printf("\t%.3f\t%d\n", seconds, is_fallback(func, options.table));
     fflush(stdout);
     arena_free(&arena);
 }

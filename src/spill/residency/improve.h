@@ -2,7 +2,7 @@
 #ifndef SPILL_RESIDENCY_IMPROVE_H
 #define SPILL_RESIDENCY_IMPROVE_H
 
-#include "spill/prices.h"
+#include "spill/residency/prices.h"
 
 /* The best choice so far. */
 typedef struct {

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "spill/prices.h"
+#include "spill/residency/prices.h"
 #include "spill/residency/choice.h"
 #include "spill/residency/improve.h"
 #include "spill/residency/reduce.h"

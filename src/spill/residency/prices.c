@@ -1,4 +1,4 @@
-#include "spill/prices.h"
+#include "spill/residency/prices.h"
 
 static const double FIRST_STRIDE = 1.1, LEAST_STRIDE = 1e-4;
 

@@ -1,8 +1,8 @@
-/* Prices of room for the residency problem: the dual (dual.h) of the linear program of choose.h.
+/* Prices of room for the residency problem: the dual (dual.h) of the linear program of solve.h.
  * Lanes are those of the choice, and each item takes room in the band of its owner, which changes
  * between passes. */
-#ifndef SPILL_PRICES_H
-#define SPILL_PRICES_H
+#ifndef SPILL_RESIDENCY_PRICES_H
+#define SPILL_RESIDENCY_PRICES_H
 
 #include "spill/dual.h"
 #include "spill/residency/choice.h"
