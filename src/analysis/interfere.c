@@ -51,8 +51,9 @@ static size_t drop_ended(NodeInterval *active, size_t count, uint32_t first) {
 }
 
 /* What is active where a node begins is listed; what begins in it is a run. */
-static void list_earlier(Graph *graph, const Nodes *nodes, const NodeIntervals *all,
-                         NodeInterval *active, Arena *arena) {
+static void list_earlier(Graph *graph, const Nodes *nodes, const NodeIntervals *all, Arena *arena,
+                         Arena *scratch) {
+    NodeInterval *active = RAW_ARRAY(scratch, NodeInterval, all->count + 1);
     graph->by_start = RAW_ARRAY(arena, uint32_t, nodes->count);
     for (uint32_t i = 0; i < all->count; i++) {
         const NodeInterval *one = &all->items[i];
@@ -125,8 +126,9 @@ static void remove_doubles(Graph *graph, uint32_t count, Arena *scratch) {
     graph->edges = kept / 2;
 }
 
-static void list_all(Graph *graph, uint32_t count, const NodeIntervals *all, NodeInterval *active,
-                     Arena *arena, Arena *scratch) {
+static void list_all(Graph *graph, uint32_t count, const NodeIntervals *all, Arena *arena,
+                     Arena *scratch) {
+    NodeInterval *active = RAW_ARRAY(scratch, NodeInterval, all->count + 1);
     sweep_points(all, graph->of, NULL, active);
     uint64_t total = 0;
     for (uint32_t n = 0; n < count; n++) {
@@ -159,11 +161,10 @@ Graph build(const Nodes *nodes, Arena *arena) {
     Arena scratch;
     arena_init(&scratch);
     NodeIntervals all = stretches_in_order(nodes, &scratch);
-    NodeInterval *active = RAW_ARRAY(&scratch, NodeInterval, all.count + 1);
     if (has_single_intervals(nodes))
-        list_earlier(&graph, nodes, &all, active, arena);
+        list_earlier(&graph, nodes, &all, arena, &scratch);
     else
-        list_all(&graph, nodes->count, &all, active, arena, &scratch);
+        list_all(&graph, nodes->count, &all, arena, &scratch);
     for (uint32_t n = 0; n < nodes->count; n++)
         if (degree_of(&graph, n) > graph.max_degree) graph.max_degree = degree_of(&graph, n);
     arena_free(&scratch);

@@ -1,6 +1,7 @@
 #include "analysis/partners.h"
 
 #include "analysis/access.h"
+#include "support/search.h"
 
 bool copy_is_elidable(const Func *func, const Inst *inst) {
     if (inst->kind != OP_COPY || inst->accumulate || inst->ndst != 1 || inst->nsrc != 1)
@@ -17,39 +18,46 @@ bool copy_is_elidable(const Func *func, const Inst *inst) {
 
 /* ---- where two nodes meet ---- */
 
-/* The interval that holds the point, which must be live. */
-static Interval interval_at(LiveRange range, uint32_t point) {
-    uint32_t low = 0, high = range.count;
-    while (low + 1 < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (range.items[middle].first <= point)
-            low = middle;
-        else
-            high = middle;
-    }
-    return range.items[low];
+static const Node *node_of(const Handing *handing, const Operand *operand) {
+    return &handing->nodes->items[handing->nodes->of[operand->tensor]];
 }
 
-/* True if the instruction hands the block on from one of the two groups to the other: the source
- * ends there and the destination begins. `block` UINT32_MAX: all blocks. */
-static bool hands_on(const Handing *handing, const uint32_t *group, uint32_t a, uint32_t b,
-                     uint32_t block, uint32_t point) {
+/* True if the instruction is a copy between the two groups that ends its source. */
+static bool is_between(const Handing *handing, const uint32_t *group, uint32_t a, uint32_t b,
+                       uint32_t point) {
     if (!handing->ends_source[point]) return false;
     const Inst *inst = &handing->func->insts[point];
-    const Nodes *nodes = handing->nodes;
-    uint32_t dst = nodes->of[inst_dst(inst)->tensor], src = nodes->of[inst_src(inst)->tensor];
-    bool between = (group[dst] == a && group[src] == b) || (group[dst] == b && group[src] == a);
-    if (!between) return false;
+    uint32_t dst = group[handing->nodes->of[inst_dst(inst)->tensor]];
+    uint32_t src = group[handing->nodes->of[inst_src(inst)->tensor]];
+    return (dst == a && src == b) || (dst == b && src == a);
+}
+
+/* True if an interval of the range begins at the point, or ends there. */
+static bool begins_at(LiveRange range, uint32_t point) {
+    uint32_t at;
+    FIND_FIRST(at, 0, range.count, range.items[at].first >= point);
+    return at < range.count && range.items[at].first == point;
+}
+
+static bool ends_at(LiveRange range, uint32_t point) {
+    uint32_t at;
+    FIND_FIRST(at, 0, range.count, range.items[at].last >= point);
+    return at < range.count && range.items[at].last == point;
+}
+
+/* True if the copy hands the block on: the source ends there and the destination begins. `block`
+ * UINT32_MAX: all blocks. */
+static bool hands_on(const Handing *handing, uint32_t block, uint32_t point) {
+    const Inst *inst = &handing->func->insts[point];
     BlockSpan span = operand_blocks(handing->func, inst_dst(inst));
-    const Node *to = &nodes->items[dst], *from = &nodes->items[src];
+    const Node *to = node_of(handing, inst_dst(inst)), *from = node_of(handing, inst_src(inst));
     bool all = block == UINT32_MAX;
     if (all ? span.first > 0 || span.last + 1 < to->blocks
             : block < span.first || block > span.last)
         return false;
     LiveRange ends = all ? from->range : node_block_range(from, block);
     LiveRange begins = all ? to->range : node_block_range(to, block);
-    if (ends.count == 0 || begins.count == 0) return false;
-    return interval_at(ends, point).last == point && interval_at(begins, point).first == point;
+    return ends_at(ends, point) && begins_at(begins, point);
 }
 
 bool partners_meet_rightly(const Handing *handing, const uint32_t *group, const Node *a,
@@ -65,7 +73,8 @@ bool partners_meet_rightly(const Handing *handing, const uint32_t *group, const 
             uint32_t first = x.first > y.first ? x.first : y.first;
             uint32_t last = x.last < y.last ? x.last : y.last;
             for (uint32_t p = first; first <= last && p <= last; p++)
-                if (!hands_on(handing, group, group_a, group_b, alike ? UINT32_MAX : block, p))
+                if (!is_between(handing, group, group_a, group_b, p) ||
+                    !hands_on(handing, alike ? UINT32_MAX : block, p))
                     return false;
             if (x.last < y.last)
                 i++;

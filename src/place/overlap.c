@@ -1,6 +1,7 @@
 #include "place/overlap.h"
 
 #include "ir/target.h"
+#include "support/search.h"
 #include "support/sort.h"
 
 #define NOBODY UINT32_MAX
@@ -25,6 +26,12 @@ typedef struct {
     uint32_t node, low, high;
 } Part;
 
+/* Who takes leaves [low, high), and until when. */
+typedef struct {
+    uint32_t low, high, holder;
+    uint64_t until; /* 1 + its last point */
+} Holding;
+
 static Part left_of(Part part) {
     return (Part){2 * part.node, part.low, part.low + (part.high - part.low) / 2};
 }
@@ -48,11 +55,10 @@ static void set_part(Quadrant *q, uint32_t node, uint32_t holder, uint64_t until
     q->until[node] = until;
 }
 
-static void take(Quadrant *q, Part part, uint32_t low, uint32_t high, uint32_t holder,
-                 uint64_t until) {
-    if (part.high <= low || high <= part.low) return;
-    if (low <= part.low && part.high <= high) {
-        set_part(q, part.node, holder, until);
+static void take(Quadrant *q, Part part, const Holding *holding) {
+    if (part.high <= holding->low || holding->high <= part.low) return;
+    if (holding->low <= part.low && part.high <= holding->high) {
+        set_part(q, part.node, holding->holder, holding->until);
         return;
     }
     Part left = left_of(part), right = right_of(part);
@@ -61,22 +67,16 @@ static void take(Quadrant *q, Part part, uint32_t low, uint32_t high, uint32_t h
         set_part(q, right.node, q->holder[part.node], q->until[part.node]);
         q->holder[part.node] = NOBODY;
     }
-    take(q, left, low, high, holder, until);
-    take(q, right, low, high, holder, until);
+    take(q, left, holding);
+    take(q, right, holding);
     uint64_t a = q->until[left.node], b = q->until[right.node];
     q->until[part.node] = a > b ? a : b;
 }
 
 static uint32_t edge_of(const Sweep *sweep, uint32_t granule) {
-    uint32_t low = 0, high = sweep->nedges - 1;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        if (sweep->edges[middle] < granule)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
+    uint32_t at;
+    FIND_FIRST(at, 0, sweep->nedges, sweep->edges[at] >= granule);
+    return at;
 }
 
 /* Enters one in a quadrant; false where the judge says no. */
@@ -92,7 +92,8 @@ static bool enter(Sweep *sweep, Quadrant *q, uint32_t id) {
         outlived |= sweep->placed[other].interval.last > one->interval.last;
         at = edge_of(sweep, sweep->placed[other].rect.high);
     }
-    if (!outlived) take(q, all, low, high, id, (uint64_t)one->interval.last + 1);
+    Holding holding = {low, high, id, (uint64_t)one->interval.last + 1};
+    if (!outlived) take(q, all, &holding);
     return true;
 }
 

@@ -129,10 +129,11 @@ static bool is_any_band(ShapeClass class) {
     return class == CLASS_ANY_QUADRANT || class == CLASS_ANY_HALF;
 }
 
-/* True if one of the pieces named has that height, and could follow `like` or be followed. */
-static bool has_height(const Joiner *joiner, const SortKey *keys, uint32_t from, uint32_t to,
+/* True if one of the pieces between the bounds has that height, and could follow `like` or be
+ * followed. */
+static bool has_height(const Joiner *joiner, const SortKey *keys, const uint32_t *bounds,
                        const JoinPiece *like, uint32_t height) {
-    for (uint32_t k = from; k < to; k++) {
+    for (uint32_t k = bounds[0]; k < bounds[1]; k++) {
         const JoinPiece *other = piece_of(joiner, keys[k].id);
         if (other->class == like->class && other->height == height) return true;
     }
@@ -145,12 +146,11 @@ static bool has_height(const Joiner *joiner, const SortKey *keys, uint32_t from,
 static double chance_of_series(const Joiner *joiner, const JoinPiece *like, uint32_t height) {
     uint32_t first = like->runs->first, after = like->runs[like->count - 1].last + 1;
     double chance = height;
-    if (after < joiner->sections && has_height(joiner, joiner->starts, joiner->first_start[after],
-                                               joiner->first_start[after + 1], like, height))
+    if (after < joiner->sections &&
+        has_height(joiner, joiner->starts, &joiner->first_start[after], like, height))
         chance = starting(joiner, after);
     if (first && starting(joiner, first) < chance &&
-        has_height(joiner, joiner->ends, joiner->first_end[first - 1], joiner->first_end[first],
-                   like, height))
+        has_height(joiner, joiner->ends, &joiner->first_end[first - 1], like, height))
         chance = starting(joiner, first);
     return chance / height;
 }
