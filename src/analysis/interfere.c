@@ -3,8 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "support/checked.h"
-#include "support/sort.h"
 
 /* An interval of a node. */
 typedef struct {

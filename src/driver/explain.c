@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/interfere.h"
 #include "analysis/pressure.h"
 #include "ir/dma.h"
 #include "place/capacity.h"

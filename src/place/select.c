@@ -4,7 +4,6 @@
 
 #include "place/first_fit.h"
 #include "support/checked.h"
-#include "support/sort.h"
 
 /* Granules [low, high) with the quadrants that are free there. */
 typedef struct {
