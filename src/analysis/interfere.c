@@ -3,7 +3,6 @@
 #include <assert.h>
 #include <string.h>
 
-
 /* An interval of a node. */
 typedef struct {
     uint32_t first, last, node;

@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "spill/residency/prices.h"
 #include "spill/residency/choice.h"
 #include "spill/residency/improve.h"
+#include "spill/residency/prices.h"
 #include "spill/residency/reduce.h"
 #include "support/checked.h"
 
