@@ -96,18 +96,12 @@ static bool goes_round(const Func *func, const Accesses *accesses, const Inst *c
     uint32_t end = accesses->first[src->tensor + 1];
     for (uint32_t loop = copy->loop; loop != NO_LOOP && func->loops[loop].end - 1 == point;
          loop = func->loops[loop].parent) {
-        uint32_t low = accesses->first[src->tensor], high = end;
-        while (low < high) {
-            uint32_t middle = low + (high - low) / 2;
-            if (accesses->items[middle].inst < func->loops[loop].first)
-                low = middle + 1;
-            else
-                high = middle;
-        }
-        Access access = accesses->items[low]; /* there is one: the copy's own */
+        uint32_t at, first = accesses->first[src->tensor];
+        FIND_FIRST(at, first, end, accesses->items[at].inst >= func->loops[loop].first);
+        Access access = accesses->items[at]; /* there is one: the copy's own */
         const Inst *inst = &func->insts[access.inst];
         const Operand *operand = &inst->operands[access.operand];
-        bool alone = low + 1 == end || accesses->items[low + 1].inst != access.inst;
+        bool alone = at + 1 == end || accesses->items[at + 1].inst != access.inst;
         BlockSpan span = operand_blocks(func, operand);
         if (access_reads(func, access) || !alone || inst->condition ||
             !operand_is_whole(func, operand) || !span.exact || span.first > wanted.first ||

@@ -5,16 +5,12 @@
 #include <string.h>
 
 #include "spill/chaitin.h"
+#include "support/search.h"
 
 typedef struct {
-    Plan *plan;
-    const Rewritten *code;
-    const Target *target;
-    uint32_t size; /* granules of the byte axis */
-    Round *round;
+    State *state;
     uint32_t *point_of; /* [instructions of the input] its point now, UINT32_MAX if dropped */
-    Arena *memory;
-    Arena scratch; /* of one node */
+    Arena scratch;      /* of one node */
     uint32_t cuts;
 } Splitter;
 
@@ -25,23 +21,23 @@ typedef struct {
 } Served;
 
 static Served served_by(const Splitter *pass, const Node *node) {
-    const Rewritten *code = pass->code;
+    const Rewritten *code = &pass->state->code;
     uint32_t origin = code->origin[node->tensor];
     Served served = {.tensor = origin};
-    if (node->fixed || node->blocks > 1 || !pass->plan->spillable[origin]) return served;
+    if (node->fixed || node->blocks > 1 || !pass->state->plan.spillable[origin]) return served;
     bool copy = code->role[node->tensor] == ROLE_COPY;
-    served.first = copy ? code->first_access[node->tensor] : pass->plan->first[origin];
-    served.end = copy ? code->end_access[node->tensor] : pass->plan->first[origin + 1];
+    served.first = copy ? code->first_access[node->tensor] : pass->state->plan.first[origin];
+    served.end = copy ? code->end_access[node->tensor] : pass->state->plan.first[origin + 1];
     for (uint32_t a = served.first; a < served.end; a++)
-        if (pass->plan->accesses[a].inst == ENTRY ||
-            pass->plan->accesses[a].loop != pass->plan->accesses[served.first].loop)
+        if (pass->state->plan.accesses[a].inst == ENTRY ||
+            pass->state->plan.accesses[a].loop != pass->state->plan.accesses[served.first].loop)
             served.end = served.first;
     return served;
 }
 
 /* Points between two accesses of the input, as they are numbered now; false where none. */
 static bool gap_points(const Splitter *pass, uint32_t access, Interval *gap) {
-    const PlanAccess *accesses = pass->plan->accesses;
+    const PlanAccess *accesses = pass->state->plan.accesses;
     uint32_t before = pass->point_of[accesses[access - 1].inst];
     uint32_t after = pass->point_of[accesses[access].inst];
     if (before == UINT32_MAX || after == UINT32_MAX || after < before + 2) return false;
@@ -50,11 +46,11 @@ static bool gap_points(const Splitter *pass, uint32_t access, Interval *gap) {
 }
 
 static double gap_cost(const Splitter *pass, uint32_t tensor, uint32_t access) {
-    const Tensor *info = &pass->plan->func->tensors[tensor];
-    uint32_t loop = pass->plan->accesses[access].loop;
-    double one = (double)latency_dram(pass->target, info->partitions, info->bytes) *
-                 (double)loop_trips(pass->plan->func, loop);
-    return pass->plan->accesses[access].reads ? one : one / 2;
+    const Tensor *info = &pass->state->plan.func->tensors[tensor];
+    uint32_t loop = pass->state->plan.accesses[access].loop;
+    double one = (double)latency_dram(pass->state->facts->target, info->partitions, info->bytes) *
+                 (double)loop_trips(pass->state->plan.func, loop);
+    return pass->state->plan.accesses[access].reads ? one : one / 2;
 }
 
 /* A placed block of a neighbour, and what it costs to overlap it. */
@@ -80,19 +76,16 @@ typedef struct {
 
 /* The gap of a neighbour that spans all of an interval, as the access behind it; 0 if none does. */
 static uint32_t spanning_gap(const Splitter *pass, Served served, Interval interval) {
-    uint32_t low = served.first + 1, high = served.end;
-    while (low < high) {
-        uint32_t middle = low + (high - low) / 2;
-        uint32_t point = pass->point_of[pass->plan->accesses[middle].inst];
-        if (point == UINT32_MAX || point <= interval.last)
-            low = middle + 1;
-        else
-            high = middle;
-    }
+    const PlanAccess *accesses = pass->state->plan.accesses;
+    if (served.end == served.first) return 0;
+    uint32_t at;
+    FIND_FIRST(at, served.first + 1, served.end,
+               pass->point_of[accesses[at].inst] != UINT32_MAX &&
+                   pass->point_of[accesses[at].inst] > interval.last);
     Interval gap;
-    bool spans = served.end > served.first && low < served.end && gap_points(pass, low, &gap) &&
-                 gap.first <= interval.first && gap.last >= interval.last;
-    return spans ? low : 0;
+    bool spans = at < served.end && gap_points(pass, at, &gap) && gap.first <= interval.first &&
+                 gap.last >= interval.last;
+    return spans ? at : 0;
 }
 
 static Interval hull_of(LiveRange range) {
@@ -113,7 +106,7 @@ static uint32_t list_gaps(Splitter *pass, Failed *failed, LiveRange range) {
 
 static bool covers_access(const Splitter *pass, Served served, LiveRange range) {
     for (uint32_t a = served.first; a < served.end; a++) {
-        uint32_t point = pass->point_of[pass->plan->accesses[a].inst];
+        uint32_t point = pass->point_of[pass->state->plan.accesses[a].inst];
         Interval access = {point, point};
         if (point != UINT32_MAX && live_overlap((LiveRange){&access, 1}, range)) return true;
     }
@@ -128,11 +121,11 @@ static double eviction_cost(const Splitter *pass, const Failed *failed, const No
 }
 
 static void add_conflicts(Splitter *pass, Failed *failed, uint32_t m) {
-    const Node *other = &pass->round->nodes.items[m];
+    const Node *other = &pass->state->now.nodes.items[m];
     bool has_gaps = failed->served.end > failed->served.first + 1;
     for (uint32_t b = 0; b < other->blocks; b++) {
         LiveRange range = node_block_range(other, b);
-        Conflict conflict = {.rect = pass->round->placement.rects[m][b],
+        Conflict conflict = {.rect = pass->state->now.placement.rects[m][b],
                              .node = m,
                              .first_gap = (uint32_t)failed->ngaps,
                              .eviction = INFINITY};
@@ -144,8 +137,8 @@ static void add_conflicts(Splitter *pass, Failed *failed, uint32_t m) {
 }
 
 static Failed find_conflicts(Splitter *pass, uint32_t n) {
-    const Graph *graph = &pass->round->graph;
-    const Node *nodes = pass->round->nodes.items;
+    const Graph *graph = &pass->state->now.graph;
+    const Node *nodes = pass->state->now.nodes.items;
     Failed failed = {.n = n, .node = &nodes[n], .served = served_by(pass, &nodes[n])};
     size_t most = 0;
     uint32_t m;
@@ -153,7 +146,7 @@ static Failed find_conflicts(Splitter *pass, uint32_t n) {
         most += nodes[m].blocks;
     failed.conflicts = RAW_ARRAY(&pass->scratch, Conflict, most);
     for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
-        if (pass->round->placement.rects[m]) add_conflicts(pass, &failed, m);
+        if (pass->state->now.placement.rects[m]) add_conflicts(pass, &failed, m);
     size_t accesses = failed.served.end - failed.served.first;
     failed.chosen = NEW_ARRAY(&pass->scratch, uint8_t, accesses + 1);
     return failed;
@@ -199,12 +192,12 @@ static bool find_cheapest(const Splitter *pass, Failed *failed, Rect *best) {
     const Node *node = failed->node;
     Bands bands = class_bands(node->class);
     double least = INFINITY;
-    if (node->height > pass->size) return false;
+    if (node->height > pass->state->facts->size) return false;
     for (int b = 0; b < bands.count; b++)
         for (uint32_t low, i = 0; i <= 2 * failed->count; i++) {
             if (!candidate_low(failed, i, &low)) continue;
             Rect rect = {low, low + node->height, bands.masks[b]};
-            if (rect.high > pass->size) continue;
+            if (rect.high > pass->state->facts->size) continue;
             double price = price_at(pass, failed, rect);
             if (price >= least) continue;
             least = price;
@@ -214,8 +207,8 @@ static bool find_cheapest(const Splitter *pass, Failed *failed, Rect *best) {
 }
 
 static void cut(Splitter *pass, uint32_t tensor, uint32_t access) {
-    if (pass->plan->accesses[access].permanent) return;
-    plan_cut_gap(pass->plan, tensor, access, true);
+    if (pass->state->plan.accesses[access].permanent) return;
+    plan_cut_gap(&pass->state->plan, tensor, access, true);
     pass->cuts++;
 }
 
@@ -228,16 +221,16 @@ static void split_at(Splitter *pass, Failed *failed, Rect rect) {
     for (uint32_t i = 0; i < failed->count; i++) {
         const Conflict *conflict = &failed->conflicts[i];
         if (!conflict->at_access || !rects_meet(conflict->rect, rect)) continue;
-        Served theirs = served_by(pass, &pass->round->nodes.items[conflict->node]);
+        Served theirs = served_by(pass, &pass->state->now.nodes.items[conflict->node]);
         cut(pass, theirs.tensor, spanning_gap(pass, theirs, hull_of(failed->node->range)));
     }
-    Rect **rects = &pass->round->placement.rects[failed->n];
-    *rects = NEW(pass->memory, Rect);
+    Rect **rects = &pass->state->now.placement.rects[failed->n];
+    *rects = NEW(&pass->state->memory, Rect);
     **rects = rect;
 }
 
 static void split_node(Splitter *pass, uint32_t n) {
-    if (pass->round->nodes.items[n].blocks > 1) return;
+    if (pass->state->now.nodes.items[n].blocks > 1) return;
     Failed failed = find_conflicts(pass, n);
     Rect rect = {0};
     if (find_cheapest(pass, &failed, &rect)) split_at(pass, &failed, rect);
@@ -256,13 +249,7 @@ static uint32_t *points_now(const State *state, Arena *arena) {
 
 /* Returns how many gaps were cut. */
 static uint32_t split_failed(State *state) {
-    Splitter pass = {.plan = &state->plan,
-                     .code = &state->code,
-                     .target = state->facts->target,
-                     .size = state->facts->size,
-                     .round = &state->now,
-                     .point_of = points_now(state, &state->memory),
-                     .memory = &state->memory};
+    Splitter pass = {.state = state, .point_of = points_now(state, &state->memory)};
     for (uint32_t i = 0; i < state->now.placement.nfailed; i++)
         split_node(&pass, state->now.placement.failed[i]);
     plan_close_all(&state->plan);

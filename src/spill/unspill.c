@@ -18,11 +18,7 @@ typedef struct {
 } Union;
 
 typedef struct {
-    Plan *plan;
-    const Rewritten *code;
-    const Round *round;
-    const Target *target;
-    uint32_t size;
+    State *state;
     Arena *memory;
     Union *unions;  /* [nodes] */
     uint32_t *seen; /* [nodes] the last cut for which it was looked at */
@@ -51,18 +47,18 @@ static uint32_t root_of(const Pass *pass, uint32_t n) {
 }
 
 static uint32_t tensor_of(const Pass *pass, uint32_t n) {
-    return pass->round->nodes.items[n].tensor;
+    return pass->state->now.nodes.items[n].tensor;
 }
 
 /* ---- cuts ---- */
 
 /* Two copies of one block in one loop body, the second of which reloads what the first held. */
 static bool is_joinable(const Pass *pass, uint32_t before, uint32_t after) {
-    const Rewritten *code = pass->code;
+    const Rewritten *code = &pass->state->code;
     uint32_t a = tensor_of(pass, before), b = tensor_of(pass, after);
-    const PlanAccess *accesses = pass->plan->accesses;
+    const PlanAccess *accesses = pass->state->plan.accesses;
     if (code->origin[a] != code->origin[b] || code->end_access[a] != code->first_access[b] ||
-        pass->plan->func->tensors[code->origin[a]].blocks != 1)
+        pass->state->plan.func->tensors[code->origin[a]].blocks != 1)
         return false;
     uint32_t loop = accesses[code->first_access[a]].loop;
     for (uint32_t i = code->first_access[a]; i < code->end_access[b]; i++)
@@ -73,14 +69,14 @@ static bool is_joinable(const Pass *pass, uint32_t before, uint32_t after) {
 
 /* Copies by tensor and access. */
 static SortKey *copies_in_order(Pass *pass, uint32_t *count) {
-    const Nodes *nodes = &pass->round->nodes;
+    const Nodes *nodes = &pass->state->now.nodes;
     SortKey *copies = RAW_ARRAY(pass->memory, SortKey, nodes->count);
     *count = 0;
     for (uint32_t n = 0; n < nodes->count; n++)
-        if (pass->code->role[nodes->items[n].tensor] == ROLE_COPY)
+        if (pass->state->code.role[nodes->items[n].tensor] == ROLE_COPY)
             copies[(*count)++] =
-                (SortKey){(uint64_t)pass->code->origin[nodes->items[n].tensor] << 32 |
-                              pass->code->first_access[nodes->items[n].tensor],
+                (SortKey){(uint64_t)pass->state->code.origin[nodes->items[n].tensor] << 32 |
+                              pass->state->code.first_access[nodes->items[n].tensor],
                           n};
     sort_keys(copies, *count, pass->memory);
     return copies;
@@ -93,11 +89,13 @@ static uint32_t gap_first(const Pass *pass, uint32_t before) {
 
 /* Cycles saved for each granule and point that joining takes. */
 static double worth(const Pass *pass, const Cut *cut) {
-    const Node *node = &pass->round->nodes.items[cut->before];
-    const Tensor *tensor = &pass->code->func->tensors[node->tensor];
-    int64_t trips = loop_trips(pass->plan->func, pass->plan->accesses[cut->access].loop);
+    const Node *node = &pass->state->now.nodes.items[cut->before];
+    const Tensor *tensor = &pass->state->code.func->tensors[node->tensor];
+    int64_t trips =
+        loop_trips(pass->state->plan.func, pass->state->plan.accesses[cut->access].loop);
     double saved =
-        (double)latency_dram(pass->target, tensor->partitions, tensor->bytes) * (double)trips;
+        (double)latency_dram(pass->state->facts->target, tensor->partitions, tensor->bytes) *
+        (double)trips;
     double length =
         pass->unions[cut->after].range.items[0].first - (double)gap_first(pass, cut->before) + 1;
     return saved / (length * node->height);
@@ -112,7 +110,7 @@ static Cut *find_cuts(Pass *pass, uint32_t *count) {
     for (uint32_t i = 1; i < ncopies; i++) {
         if (!is_joinable(pass, copies[i - 1].id, copies[i].id)) continue;
         Cut cut = {copies[i - 1].id, copies[i].id,
-                   pass->code->first_access[tensor_of(pass, copies[i].id)]};
+                   pass->state->code.first_access[tensor_of(pass, copies[i].id)]};
         double value = worth(pass, &cut) * 1e6;
         uint64_t key = value < 1e18 ? (uint64_t)value : (uint64_t)1e18;
         order[*count] = (SortKey){UINT64_MAX - key, *count};
@@ -131,11 +129,11 @@ static void add_overlap(Pass *pass, uint32_t n, LiveRange range) {
     uint32_t root = root_of(pass, n);
     if (pass->seen[root] == pass->stamp) return;
     pass->seen[root] = pass->stamp;
-    const Node *node = &pass->round->nodes.items[root];
+    const Node *node = &pass->state->now.nodes.items[root];
     if (!live_overlap(pass->unions[root].range, range)) return;
     for (uint32_t b = 0; b < node->blocks; b++) {
         if (node->block_ranges && !live_overlap(node->block_ranges[b], range)) continue;
-        pass->taken[pass->ntaken++] = pass->round->placement.rects[root][b];
+        pass->taken[pass->ntaken++] = pass->state->now.placement.rects[root][b];
     }
 }
 
@@ -148,25 +146,25 @@ static size_t starts_from(const Pass *pass, uint32_t point) {
 
 /* How many blocks may overlap either half or begin in the gap, at most. */
 static size_t most_overlaps(const Pass *pass, const Cut *cut) {
-    const Graph *graph = &pass->round->graph;
+    const Graph *graph = &pass->state->now.graph;
     size_t most = 0;
     uint32_t ends[2] = {root_of(pass, cut->before), root_of(pass, cut->after)};
     for (int e = 0; e < 2; e++)
         for (uint32_t n = ends[e]; n != NO_NODE; n = pass->unions[n].next) {
             uint32_t m;
             for (NeighbourWalk walk = neighbours_of(graph, n); next_neighbour(&walk, &m);)
-                most += pass->round->nodes.items[m].blocks;
+                most += pass->state->now.nodes.items[m].blocks;
             most += pass->unions[n].noverlaps;
         }
     size_t from = starts_from(pass, gap_first(pass, ends[0]));
     for (size_t i = from;
          i < pass->nstarts && pass->starts[i].key < pass->unions[ends[1]].range.items[0].first; i++)
-        most += pass->round->nodes.items[pass->starts[i].id].blocks;
+        most += pass->state->now.nodes.items[pass->starts[i].id].blocks;
     return most;
 }
 
 static void find_taken(Pass *pass, const Cut *cut, LiveRange range) {
-    const Graph *graph = &pass->round->graph;
+    const Graph *graph = &pass->state->now.graph;
     uint32_t ends[2] = {root_of(pass, cut->before), root_of(pass, cut->after)};
     size_t most = most_overlaps(pass, cut);
     pass->steps -= most < pass->steps ? most : pass->steps;
@@ -195,13 +193,13 @@ static bool is_free(const Pass *pass, Rect rect) {
 
 /* A free place for both halves and the gap: that of one of them, else the lowest. */
 static bool find_place(Pass *pass, uint32_t before, uint32_t after, Rect *rect) {
-    const Node *node = &pass->round->nodes.items[before];
-    *rect = pass->round->placement.rects[before][0];
+    const Node *node = &pass->state->now.nodes.items[before];
+    *rect = pass->state->now.placement.rects[before][0];
     if (is_free(pass, *rect)) return true;
-    *rect = pass->round->placement.rects[after][0];
+    *rect = pass->state->now.placement.rects[after][0];
     if (is_free(pass, *rect)) return true;
     sort_by_low(pass->taken, pass->ntaken, &pass->scratch);
-    return first_fit(pass->taken, pass->ntaken, shape_of(node), pass->size, rect);
+    return first_fit(pass->taken, pass->ntaken, shape_of(node), pass->state->facts->size, rect);
 }
 
 /* ---- joining ---- */
@@ -229,7 +227,7 @@ static void join(Pass *pass, uint32_t before, uint32_t after, LiveRange range, R
     second->joined_to = before;
     pass->unions[first->last].next = after;
     first->last = second->last;
-    pass->round->placement.rects[before][0] = rect;
+    pass->state->now.placement.rects[before][0] = rect;
 }
 
 static bool try_join(Pass *pass, const Cut *cut) {
@@ -242,7 +240,7 @@ static bool try_join(Pass *pass, const Cut *cut) {
     bool found = find_place(pass, before, after, &rect);
     if (found) {
         join(pass, before, after, range, rect);
-        PlanAccess *access = &pass->plan->accesses[cut->access];
+        PlanAccess *access = &pass->state->plan.accesses[cut->access];
         access->cut = access->permanent = false;
     }
     arena_reset(&pass->scratch);
@@ -252,7 +250,7 @@ static bool try_join(Pass *pass, const Cut *cut) {
 /* ---- the whole ---- */
 
 static void index_starts(Pass *pass) {
-    const Nodes *nodes = &pass->round->nodes;
+    const Nodes *nodes = &pass->state->now.nodes;
     size_t total = 0;
     for (uint32_t n = 0; n < nodes->count; n++)
         total += nodes->items[n].range.count;
@@ -277,11 +275,7 @@ static inline bool all_have_places(const Round *round) {
 
 Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
     assert(state->now.graph.built && all_have_places(&state->now));
-    Pass pass = {.plan = &state->plan,
-                 .code = &state->code,
-                 .round = &state->now,
-                 .target = state->facts->target,
-                 .size = state->facts->size,
+    Pass pass = {.state = state,
                  .memory = memory,
                  .steps = UNSPILL_STEPS,
                  .unions = NEW_ARRAY(memory, Union, state->now.nodes.count),
