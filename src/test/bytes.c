@@ -11,9 +11,10 @@
 typedef struct {
     const Func *func;
     Arena *arena;
-    bool shared;        /* sb tensors lie in the State Buffer, homes in the spill area */
-    uint64_t **own;     /* [ntensors] bytes of tensors that have memory of their own */
-    uint64_t *sb;       /* [128 * row] */
+    bool shared;    /* sb tensors lie in the State Buffer, homes in the spill area */
+    uint64_t **own; /* [ntensors] bytes of tensors that have memory of their own; of those in the
+                       State Buffer what was last put there */
+    uint64_t *sb;   /* [128 * row] */
     uint32_t *granules; /* [4 * row / 8] block number of the owner */
     int64_t row;
     uint64_t *area;       /* [area_size] */
@@ -57,7 +58,7 @@ static Memory memory_begin(const Func *func, bool shared, const Target *target, 
         if (in_area(&memory, i)) {
             int64_t end = t->offset + size_of(t);
             if (end > memory.area_size) memory.area_size = end;
-        } else if (!in_buffer(&memory, i)) {
+        } else {
             memory.own[i] = NEW_ARRAY(arena, uint64_t, size_of(t));
         }
     }
@@ -97,32 +98,51 @@ static uint32_t block_number(const Memory *memory, Byte at) {
     return memory->first_block[at.tensor] + (uint32_t)at.block;
 }
 
+/* True if nobody has taken the granule, or put there what was there before. */
+static bool still_holds(const Memory *memory, Byte at) {
+    uint64_t kept = memory->own[at.tensor][flat(&memory->func->tensors[at.tensor], at)];
+    return *granule_of(memory, at) == block_number(memory, at) || *sb_byte(memory, at) == kept;
+}
+
 static uint64_t get(const Memory *memory, Byte at) {
     const Tensor *tensor = &memory->func->tensors[at.tensor];
-    if (in_buffer(memory, at.tensor))
-        return *granule_of(memory, at) == block_number(memory, at) ? *sb_byte(memory, at) : 0;
+    if (in_buffer(memory, at.tensor)) return still_holds(memory, at) ? *sb_byte(memory, at) : 0;
     if (!in_area(memory, at.tensor)) return memory->own[at.tensor][flat(tensor, at)];
     int64_t offset = tensor->offset + flat(tensor, at);
     return memory->area_owner[offset] == at.tensor ? memory->area[offset] : 0;
 }
 
-/* Takes a granule of a quadrant: whatever its 32 rows held is gone. */
+/* What the block has at a place of the State Buffer, 0 if that is none of its own or another lies
+ * there now. */
+static uint64_t kept_at(const Memory *memory, Byte block, int64_t partition, int64_t byte) {
+    const Tensor *tensor = &memory->func->tensors[block.tensor];
+    Place place = tensor->at[block.block];
+    block.partition = partition - place.partition;
+    block.byte = byte - place.byte;
+    bool inside = block.partition >= 0 && block.partition < tensor->partitions && block.byte >= 0 &&
+                  block.byte < tensor->bytes;
+    return inside ? get(memory, block) : 0;
+}
+
+/* Takes a granule of a quadrant: whatever its 32 rows held is gone, but for what the block itself
+ * has there. */
 static void take_granule(Memory *memory, Byte at) {
     uint32_t *owner = granule_of(memory, at);
     if (*owner == block_number(memory, at)) return;
-    *owner = block_number(memory, at);
     Place place = memory->func->tensors[at.tensor].at[at.block];
     int64_t row = (place.partition + at.partition) / QUADRANT_PARTITIONS * QUADRANT_PARTITIONS;
     int64_t byte = (place.byte + at.byte) / GRANULE * GRANULE;
     for (int64_t p = row; p < row + QUADRANT_PARTITIONS; p++)
-        memset(&memory->sb[p * memory->row + byte], 0, GRANULE * sizeof(uint64_t));
+        for (int64_t b = byte; b < byte + GRANULE; b++)
+            memory->sb[p * memory->row + b] = kept_at(memory, at, p, b);
+    *owner = block_number(memory, at);
 }
 
 static void put(Memory *memory, Byte at, uint64_t value) {
     const Tensor *tensor = &memory->func->tensors[at.tensor];
     if (in_buffer(memory, at.tensor)) {
         take_granule(memory, at);
-        *sb_byte(memory, at) = value;
+        *sb_byte(memory, at) = memory->own[at.tensor][flat(tensor, at)] = value;
     } else if (in_area(memory, at.tensor)) {
         memory->area[tensor->offset + flat(tensor, at)] = value;
         memory->area_owner[tensor->offset + flat(tensor, at)] = at.tensor;
@@ -219,19 +239,22 @@ static uint64_t *result_bytes(const Memory *memory, const Inst *inst, const Name
     return values;
 }
 
-/* True if destination d lies over a granule that another operand, read before or written just now,
- * owns. */
+/* True if destination d lies over a granule where another operand, read before or written just
+ * now, has something. */
 static bool lies_over(const Memory *memory, const Inst *inst, const Named *named, uint32_t d) {
     Byte at;
     if (!in_buffer(memory, named[d].tensor)) return false;
-    bool *used = NEW_ARRAY(memory->arena, bool, QUADRANTS * memory->row / GRANULE);
+    /* The block that uses a granule, plus 1; NOBODY: several do. */
+    uint32_t *used = NEW_ARRAY(memory->arena, uint32_t, QUADRANTS * memory->row / GRANULE);
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
         bool counts = o >= inst->ndst ? !is_elided(memory, inst) : o < d;
         if (o == d || !counts || !in_buffer(memory, named[o].tensor)) continue;
         for (int64_t i = 0; i < length_of(&named[o]); i++) {
             at = byte_at(&named[o], i);
-            if (*granule_of(memory, at) == block_number(memory, at))
-                used[granule_of(memory, at) - memory->granules] = true;
+            uint32_t number = block_number(memory, at);
+            uint32_t *user = &used[granule_of(memory, at) - memory->granules];
+            if (*granule_of(memory, at) == number || get(memory, at) != 0)
+                *user = *user == 0 || *user == number + 1 ? number + 1 : NOBODY;
         }
     }
     /* Blocks of the destination must not lie over each other either. */
@@ -240,7 +263,7 @@ static bool lies_over(const Memory *memory, const Inst *inst, const Named *named
         at = byte_at(&named[d], i);
         int64_t granule = granule_of(memory, at) - memory->granules;
         uint32_t number = block_number(memory, at);
-        if (used[granule] && memory->granules[granule] != number) return true;
+        if (used[granule] && used[granule] != number + 1) return true;
         if (mine[granule] != 0 && mine[granule] != number + 1) return true;
         mine[granule] = number + 1;
     }

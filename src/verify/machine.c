@@ -115,20 +115,55 @@ static Region part_of_block(const Tensor *tensor, Place place, int quadrant, int
     return part;
 }
 
-static void block_losses(Machine *machine, uint32_t number, int64_t block, Region rect) {
-    const Tensor *tensor = tensor_of(machine, number);
-    uint64_t me = machine->stores[number].first_block + (uint64_t)block + 1;
+/* What a block contains, seen from its own number. */
+static Extent block_contents(const Machine *machine, uint32_t number, int64_t block) {
+    int64_t end;
+    Contents contents = extents_stretch(&machine->stores[number].contents, block, block + 1, &end);
+    contents.shift = wrap_sub(contents.shift, block);
+    return (Extent){0, 1, contents};
+}
+
+/* True if in `part` of a block, whose storage the block `owner` has, there lies what was there when
+ * it was taken: the two ends of an elided copy, for one. */
+static bool still_holds(Machine *machine, const MachineAccess *mine, int64_t block, Region part,
+                        uint64_t owner) {
+    const Tensor *tensor = tensor_of(machine, mine->tensor);
+    uint32_t number = machine->block_tensor[owner - 1];
+    int64_t other = (int64_t)(owner - 1 - machine->stores[number].first_block);
+    Place from = tensor->at[block], to = tensor_of(machine, number)->at[other];
+    Extent wanted = block_contents(machine, mine->tensor, block);
+    Extent actual = block_contents(machine, number, other);
+    if (wanted.contents.value == NO_VALUE || actual.contents.value == NO_VALUE) return false;
+    int64_t down = to.partition - from.partition, right = to.byte - from.byte;
+    Region theirs = {part.p0 - down, part.p1 - down, part.b0 - right, part.b1 - right};
+    Contents seen = segment_moved(machine, &actual, theirs, part);
+    Difference difference;
+    bool agree =
+        contents_agree(&machine->storage->planes, wanted.contents, seen, part, &difference);
+    contents_drop(&machine->storage->planes, seen);
+    return agree;
+}
+
+static void block_losses(Machine *machine, const MachineAccess *access, int64_t block) {
+    const Tensor *tensor = tensor_of(machine, access->tensor);
+    uint64_t me = machine->stores[access->tensor].first_block + (uint64_t)block + 1;
     Place place = tensor->at[block];
-    Granules granules = granules_of(place.byte, rect);
-    uint8_t mask = quadrants_of(place, rect);
+    Granules granules = granules_of(place.byte, access->rect);
+    uint8_t mask = quadrants_of(place, access->rect);
     for (int q = 0; q < QUADRANTS; q++) {
         if (!(mask & 1 << q)) continue;
         ExtentCursor at = extents_seek(&machine->quadrants[q], granules.low);
         for (const Extent *e; (e = extents_at(at)) && e->low < granules.high; extents_next(&at)) {
-            if (e->contents.value == me) continue;
-            push_loss(machine,
-                      (Loss){block, block + 1, part_of_block(tensor, place, q, e->low, e->high),
-                             machine->block_tensor[e->contents.value - 1], writer_of(e)});
+            uint64_t owner = e->contents.value;
+            if (owner == me) continue;
+            Region lost = part_of_block(tensor, place, q, e->low, e->high), read;
+            if (regions_meet(lost, access->rect, &read) &&
+                still_holds(machine, access, block, read, owner)) {
+                machine->sharing = machine->reading;
+                continue;
+            }
+            push_loss(machine, (Loss){block, block + 1, lost, machine->block_tensor[owner - 1],
+                                      writer_of(e)});
         }
     }
 }
@@ -207,7 +242,7 @@ void machine_losses(Machine *machine, const MachineAccess *access) {
     int64_t low = access->low, high = access->low + access->count;
     if (shares_buffer(machine, tensor))
         for (int64_t b = low; b < high; b++)
-            block_losses(machine, access->tensor, b, access->rect);
+            block_losses(machine, access, b);
     else if (shares_area(machine, tensor))
         area_losses(machine, access->tensor, low, high, access->rect);
 }
@@ -270,6 +305,7 @@ void machine_read(Machine *machine, const MachineAccess *access, uint64_t step, 
     if (step && shares_buffer(machine, tensor_of(machine, access->tensor)))
         for (int64_t b = low; b < high; b++)
             machine->used[store->first_block + (uint64_t)b] = step;
+    machine->reading = step;
     machine_losses(machine, access);
     if (machine->nlosses > 0)
         push_without_losses(machine, access, out);
@@ -286,7 +322,7 @@ void segments_drop(Machine *machine, Segments *segments) {
 /* --- Writing --- */
 
 /* Takes the granules of one block's rectangle. What the block itself had there, if others had taken
- * it meanwhile, is gone. */
+ * it meanwhile and it does not lie there any more, is gone. */
 static void take_block(Machine *machine, const MachineAccess *access, int64_t block, uint64_t step,
                        uint32_t inst, bool *clash) {
     const Tensor *tensor = tensor_of(machine, access->tensor);
@@ -300,13 +336,16 @@ static void take_block(Machine *machine, const MachineAccess *access, int64_t bl
         ExtentCursor at = extents_seek(&machine->quadrants[q], granules.low);
         for (const Extent *e; (e = extents_at(at)) && e->low < granules.high; extents_next(&at)) {
             uint64_t owner = e->contents.value;
+            if (machine->sharing == step) *clash = true;
             if (owner == me) continue;
             if (machine->used[owner - 1] == step) *clash = true;
             if (access->whole) continue;
             int64_t low = e->low > granules.low ? e->low : granules.low;
             int64_t high = e->high < granules.high ? e->high : granules.high;
-            overlay(machine, &store->contents, block_region(tensor), block, block + 1,
-                    part_of_block(tensor, place, q, low, high), NULL, 0);
+            Region lost = part_of_block(tensor, place, q, low, high);
+            if (still_holds(machine, access, block, lost, owner)) continue;
+            overlay(machine, &store->contents, block_region(tensor), block, block + 1, lost, NULL,
+                    0);
         }
         extents_assign(&machine->quadrants[q], &machine->storage->extents, granules.low,
                        granules.high, (Contents){me, inst});
@@ -352,7 +391,7 @@ bool machine_write(Machine *machine, const MachineAccess *access, uint64_t value
         extents_assign(map, &machine->storage->extents, low, high, (Contents){value, access->low});
         return clash;
     }
-    PlanePiece piece = {access->rect, value, access->low, 0, 0};
+    PlanePiece piece = {access->rect, value, access->low, access->rect.p0, access->rect.b0};
     overlay(machine, map, block_region(tensor_of(machine, access->tensor)), low, high, access->rect,
             &piece, 1);
     return clash;
@@ -376,6 +415,18 @@ void segment_pieces(Machine *machine, const Extent *segment, Region rect, Region
         piece.blocks = wrap_add(piece.blocks, segment->contents.shift);
         PUSH(machine->storage->arena, out->items, out->count, out->capacity, piece);
     }
+}
+
+Contents segment_moved(Machine *machine, const Extent *segment, Region rect, Region target) {
+    PlanePool *planes = &machine->storage->planes;
+    if (rect.p0 == target.p0 && rect.b0 == target.b0) {
+        contents_keep(planes, segment->contents);
+        return segment->contents;
+    }
+    Pieces *pieces = &machine->storage->scratch;
+    segment_pieces(machine, segment, rect, target, pieces);
+    return contents_overlay(planes, (Contents){NO_VALUE, 0}, ANYWHERE, ANYWHERE, pieces->items,
+                            (uint32_t)pieces->count);
 }
 
 /* Lays one segment, or nothing where it is NULL, into relative blocks [from, to). */

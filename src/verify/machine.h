@@ -3,7 +3,8 @@
  * What a tensor contains is kept by its own blocks and exact rectangles. Where storage is shared, a
  * second map says who owns it: the granules of each quadrant of the State Buffer are owned by
  * blocks of `sb` tensors, the bytes of the spill area by `dram` tensors. A write takes what it
- * touches from whoever owned it; contents count only as far as their storage is still owned. */
+ * touches from whoever owned it; contents count only as far as their storage is still owned, or its
+ * owner has put the same values there (the other end of an elided copy has). */
 #ifndef VERIFY_MACHINE_H
 #define VERIFY_MACHINE_H
 
@@ -30,7 +31,8 @@ typedef struct {
     Pieces scratch; /* of one write */
 } Storage;
 
-/* Part of a block range, or of each block in it, whose storage somebody else owns now. */
+/* Part of a block range, or of each block in it, whose storage somebody else owns now, with other
+ * values in it. */
 typedef struct {
     int64_t low, high; /* blocks */
     Region rect;
@@ -47,6 +49,8 @@ typedef struct {
     Extents quadrants[QUADRANTS]; /* by granule; owner: number of a block */
     Extents area;                 /* by byte; owner: tensor */
     uint64_t *used;               /* [sb blocks] the last step that read or wrote it */
+    uint64_t reading;             /* the step that reads */
+    uint64_t sharing;             /* the last one that read storage that another has */
     uint32_t *block_tensor;       /* [sb blocks] the tensor, where several are placed */
     Loss *losses;                 /* scratch */
     size_t nlosses, losses_capacity;
@@ -85,8 +89,9 @@ void segments_drop(Machine *machine, Segments *segments);
 /* The losses of an access, in machine->losses. */
 void machine_losses(Machine *machine, const MachineAccess *access);
 
-/* Writes a fresh value. `inst` is remembered as the one that took the storage. Returns true if it
- * took storage of a block that the same step uses too, perhaps another part of it. */
+/* Writes a fresh value, whose first element is the rectangle's first corner. `inst` is remembered
+ * as the one that took the storage. Returns true if it took storage of a block that the same step
+ * uses too, perhaps another part of it. */
 bool machine_write(Machine *machine, const MachineAccess *access, uint64_t value, uint64_t step,
                    uint32_t inst);
 
@@ -99,6 +104,10 @@ bool machine_write_segments(Machine *machine, const MachineAccess *access, const
  * the whole shift. Replaces what `out` held. */
 void segment_pieces(Machine *machine, const Extent *segment, Region rect, Region target,
                     Pieces *out);
+
+/* The contents of a segment, cut to `rect` and moved to where `target` begins; as they are where it
+ * begins there already. Holds a reference. */
+Contents segment_moved(Machine *machine, const Extent *segment, Region rect, Region target);
 
 /* The value last written to the first corner of `rect`, whoever has its storage by now. */
 uint64_t machine_kept(const Machine *machine, uint32_t tensor, int64_t block, Region rect);

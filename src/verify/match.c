@@ -86,18 +86,25 @@ static const char *same_fault(const Tensor *was, const Tensor *is) {
     return NULL;
 }
 
+/* True if a block of a copy may hold part of a block: of the same type, smaller one way or both. */
+static bool holds_part(const Tensor *was, const Tensor *is) {
+    return is->space == SPACE_SB && was->dtype == is->dtype && is->partitions <= was->partitions &&
+           is->bytes <= was->bytes && (is->partitions < was->partitions || is->bytes < was->bytes);
+}
+
 static const char *stand_in_fault(const Tensor *was, const Tensor *is) {
     if (was->space != SPACE_SB) return "stands for a tensor that is not in the State Buffer";
     if (was->fixed) return "stands for a tensor that is fixed by its `at`";
     if (was->pin) return "stands for a tensor that is pinned";
     if (was->output) return "stands for an output";
     if (is->input || is->output) return "is added as an input or output";
-    if (!same_block_shape(was, is)) return "has another shape than what it stands for";
+    bool part = holds_part(was, is);
+    if (!part && !same_block_shape(was, is)) return "has another shape than what it stands for";
     if (is->space == SPACE_PSUM) return "stands for a tensor of another memory";
-    if (is->space == SPACE_DRAM) return NULL;
     if (is->blocks > was->blocks) return "has more blocks than what it stands for";
+    if (is->space == SPACE_DRAM) return NULL;
     if (is->align != was->align) return "has another `align` than what it stands for";
-    if (is->base != was->base) return "has another `base` than what it stands for";
+    if (!part && is->base != was->base) return "has another `base` than what it stands for";
     return NULL;
 }
 
@@ -178,13 +185,37 @@ static bool same_region(Region a, Region b) {
     return a.p0 == b.p0 && a.p1 == b.p1 && a.b0 == b.b0 && a.b1 == b.b1;
 }
 
-/* What is wrong with an operand, or NULL. Which blocks of a copy are right only the run can tell.
- */
+static bool same_size(Region a, Region b) {
+    return a.p1 - a.p0 == b.p1 - b.p0 && a.b1 - a.b0 == b.b1 - b.b0;
+}
+
+/* True if rows that lie `down` lower in a copy of part of a tensor are in partitions that they
+ * could have in the tensor itself. */
+static bool keeps_partitions(const Tensor *was, const Tensor *is, int64_t down) {
+    if (is->partitions == was->partitions) return down == 0 && is->base == was->base;
+    int64_t start = is->base - down;
+    return is->base >= 0 && start >= 0 && start_is_legal((int32_t)start, was->partitions) &&
+           (was->base < 0 || was->base == start);
+}
+
+/* The same for an operand that is a copy. Which blocks, and which part of a block, are right only
+ * the run can tell. */
+static const char *copy_fault(const Match *match, const Operand *was, const Operand *is) {
+    const Tensor *of = &match->original->tensors[was->tensor];
+    const Tensor *copy = &match->result->tensors[is->tensor];
+    Region wanted = region_of(match->original, was), had = region_of(match->result, is);
+    if (!holds_part(of, copy)) return same_region(wanted, had) ? NULL : "names another region";
+    if (!same_size(wanted, had)) return "names another region";
+    return keeps_partitions(of, copy, wanted.p0 - had.p0) ? NULL : "lies in other partitions";
+}
+
+/* What is wrong with an operand, or NULL. */
 static const char *operand_fault(const Match *match, const Operand *was, const Operand *is) {
     MatchRole role = match->roles[is->tensor];
     if (role.original != was->tensor || role.kind == ROLE_HOME) return "is another tensor";
     if (role.kind == ROLE_SAME && !blocks_equal(was->blocks, is->blocks))
         return "names other blocks";
+    if (role.kind == ROLE_COPY) return copy_fault(match, was, is);
     if (!was->region && !is->region) return NULL;
     if (!same_region(region_of(match->original, was), region_of(match->result, is)))
         return "names another region";
@@ -196,7 +227,26 @@ typedef struct {
     const Operand *was, *is; /* where it is about an operand */
 } Fault;
 
-static const char OTHER_OPCODE[] = "another opcode";
+static const char OTHER_OPCODE[] = "another opcode", OTHER_CONDITION[] = "another condition";
+
+/* True if the comparison may be appended to the condition of a load. */
+static bool may_narrow(const Compare *compare) {
+    Comparison c = compare->comparison;
+    bool constant = compare->right.count == 1 && compare->right.terms[0].loop == NO_LOOP &&
+                    !compare->right.modulus;
+    return constant && (c == CMP_GE || c == CMP_LT || c == CMP_EQ || c == CMP_NE);
+}
+
+/* True if `is` is `was` with more comparisons behind it. */
+static bool narrows(const Condition *was, const Condition *is) {
+    uint32_t had = was ? was->count : 0;
+    if (!is || is->count <= had) return false;
+    Condition common = {is->compares, had};
+    if (was && !condition_equal(was, &common)) return false;
+    for (uint32_t i = had; i < is->count; i++)
+        if (!may_narrow(&is->compares[i])) return false;
+    return true;
+}
 
 static Fault inst_fault(const Match *match, const Inst *was, const Inst *is) {
     if (was == is) return (Fault){0};
@@ -209,12 +259,21 @@ static Fault inst_fault(const Match *match, const Inst *was, const Inst *is) {
         const char *text = operand_fault(match, &was->operands[i], &is->operands[i]);
         if (text) return (Fault){text, &was->operands[i], &is->operands[i]};
     }
-    if (!condition_equal(was->condition, is->condition))
-        return (Fault){"another condition", NULL, NULL};
+    if (!condition_equal(was->condition, is->condition) &&
+        !(is->kind == OP_LOAD && narrows(was->condition, is->condition)))
+        return (Fault){OTHER_CONDITION, NULL, NULL};
     const char *free_key = was->kind == OP_COPY ? "elided" : NULL;
     if (!same_metas_but(was->meta, is->meta, free_key, NULL))
         return (Fault){"other metadata", NULL, NULL};
     return (Fault){0};
+}
+
+/* What keeps a tensor of the original from losing a block, or NULL. */
+static const char *stays_whole(const Tensor *was) {
+    if (was->fixed) return "is inserted and loads into what is fixed by its `at`";
+    if (was->pin) return "is inserted and loads into what is pinned";
+    if (was->output) return "is inserted and loads into an output";
+    return NULL;
 }
 
 /* What keeps an instruction from being an inserted store or reload, or NULL. */
@@ -231,12 +290,12 @@ static const char *inserted_fault(const Match *match, const Inst *is) {
             return "stores another tensor than its home is for";
         return NULL;
     }
-    if (dst.kind != ROLE_COPY) return "is inserted and loads into what is no working copy";
     if (src.kind == ROLE_HOME && src.original != dst.original)
-        return "reloads another tensor than its copy is for";
+        return dst.kind == ROLE_COPY ? "reloads another tensor than its copy is for"
+                                     : "reloads another tensor than its home is for";
     if (src.kind != ROLE_HOME && (src.kind == ROLE_COPY || from->space != SPACE_DRAM))
         return "reloads from what is not in DRAM";
-    return NULL;
+    return dst.kind == ROLE_COPY ? NULL : stays_whole(&match->original->tensors[dst.original]);
 }
 
 static void push_step(Matcher *m, uint32_t original, uint32_t result) {

@@ -37,8 +37,8 @@ typedef struct {
 } Match;
 
 /* Fills `match` in the arena. Queues an error where the two differ in more than placement, inserted
- * stores and reloads, dropped loads, and tensors in place of those that they stand for; then
- * returns false. O(size of both). */
+ * stores and reloads, loads that are dropped or have comparisons appended, and tensors in place of
+ * those that they stand for; then returns false. O(size of both). */
 bool match_functions(Match *match, const Func *original, const Func *result, Arena *arena,
                      DiagQueue *diags);
 

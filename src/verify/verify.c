@@ -121,7 +121,8 @@ static const char *found_text(Verification *run, uint64_t found, PlanePiece expe
         return str_format(run->arena, "hold what %s had on entry", name).text;
     if (origin.inst == ADDED) return "hold what an added `load` made";
     if (run->origins[expected.value].inst == origin.inst)
-        return str_format(run->arena, "hold what an earlier run of `%.*s` made",
+        return str_format(run->arena, "hold what %s run of `%.*s` made",
+                          found < expected.value ? "an earlier" : "a later",
                           TEXT(original->insts[origin.inst].op))
             .text;
     return str_format(run->arena, "hold what `%.*s` made as %s",
@@ -189,13 +190,39 @@ static bool segments_agree(Verification *run, const Segments *wanted, const Segm
     return true;
 }
 
+static bool same_corner(Region a, Region b) {
+    return a.p0 == b.p0 && a.b0 == b.b0;
+}
+
+/* The same where the result reads from a copy of part of a block, which begins elsewhere. */
+static bool moved_agree(Verification *run, const Segments *wanted, const Segments *actual,
+                        const Region rects[2], Difference *difference, int64_t *block) {
+    Segments moved = {0};
+    for (size_t i = 0; i < actual->count; i++) {
+        Extent segment = actual->items[i];
+        segment.contents = segment_moved(&run->result, &segment, rects[1], rects[0]);
+        PUSH(run->arena, moved.items, moved.count, moved.capacity, segment);
+    }
+    bool agree = segments_agree(run, wanted, &moved, rects[0], difference, block);
+    segments_drop(&run->result, &moved);
+    if (agree) return true;
+    int64_t down = rects[1].p0 - rects[0].p0, right = rects[1].b0 - rects[0].b0;
+    Region wrong = difference->rect;
+    difference->rect =
+        (Region){wrong.p0 + down, wrong.p1 + down, wrong.b0 + right, wrong.b1 + right};
+    return false;
+}
+
 /* Compares what both sides read as operand `i`, in segments[s]. */
 static bool compare_operand(Verification *run, uint32_t i, uint32_t s) {
     const MachineAccess *was = &run->was.accesses[i], *is = &run->is.accesses[i];
+    const Segments *wanted = &run->was.segments[s], *actual = &run->is.segments[s];
+    const Region rects[2] = {was->rect, is->rect};
     Difference difference;
     int64_t block;
-    if (segments_agree(run, &run->was.segments[s], &run->is.segments[s], was->rect, &difference,
-                       &block))
+    if (same_corner(was->rect, is->rect)
+            ? segments_agree(run, wanted, actual, was->rect, &difference, &block)
+            : moved_agree(run, wanted, actual, rects, &difference, &block))
         return true;
     const Inst *inst = run->is.inst;
     if (first_time(run, run->is.number, i))

@@ -244,7 +244,7 @@ static void spill_code(void **state) {
         {"  %h1 = save %r1 !spill\n", "  %h1 = save %c !spill\n",
          "`save` stores another tensor than its home is for"},
         {"  %r2 = load %h1 !reload\n", "  %b = load %h1 !reload\n",
-         "`load` is inserted and loads into what is no working copy"},
+         "`load` reloads another tensor than its home is for"},
         {"  %r2 = load %h1 !reload\n", "  %r2 = copy %c !reload\n",
          "`copy` is not in the original"},
         {"  %c = h %b\n", "", "`h` of the original is missing before this"},
@@ -266,7 +266,13 @@ static void spill_code(void **state) {
         {" at 64 !of=a", " at 64", "%h1 is not in the original and has no `!of`"},
         {" at 64 !of=a", " at 64 !of=q", "%h1 is not in the original, nor is what its `!of` names"},
         {"%r2 : sb<128x32xu8>", "%r2 : sb<128x16xu8>",
+         "`save` has %r2 where the original has %a: it names another region"},
+        {"%r2 : sb<128x32xu8>", "%r2 : sb<128x64xu8>",
          "%r2, `!of` %a, has another shape than what it stands for"},
+        {"%h1 : dram<128x32xu8>", "%h1 : dram<128x16xu8>",
+         "%h1, `!of` %a, has another shape than what it stands for"},
+        {"%h1 : dram<128x32xu8>", "%h1 : dram<2*128x32xu8>",
+         "%h1, `!of` %a, has more blocks than what it stands for"},
         {"%r2 : sb<128x32xu8> at 0:0", "%r2 : sb<2*128x32xu8> at 0:0, 0:32",
          "%r2, `!of` %a, has more blocks than what it stands for"},
         {"%r2 : sb<128x32xu8>", "%r2 : sb<128x16xu16>",
@@ -657,6 +663,39 @@ static void elided_copies(void **state) {
            "`save` reads %a, but bytes 0-31 in partitions 0-127 were overwritten by %b");
 }
 
+/* Both ends of an elided copy may be read while neither is written. */
+#define SHARED(a, b, c, middle)                                                                    \
+    "  tensor %Y : dram<2*128x32xu8> output\n"                                                     \
+    "  tensor %a : sb<128x32xu8>" a "\n"                                                           \
+    "  tensor %b : sb<128x32xu8>" b "\n"                                                           \
+    "  tensor %c : sb<128x16xu8>" c "\n"                                                           \
+    "  %a = f\n"                                                                                   \
+    "  %b = copy %a" middle "\n"                                                                   \
+    "  %Y[0] = save %a\n"                                                                          \
+    "  %Y[1] = save %b\n"
+#define SHARED_LIES(middle)                                                                        \
+    SHARED("", "", "", middle), SHARED(" at 0:0", " at 0:0", " at 0:32", " !elided" middle)
+#define SHARED_OVER(middle)                                                                        \
+    SHARED("", "", "", middle), SHARED(" at 0:0", " at 0:0", " at 0:16", " !elided" middle)
+
+static void shared_ends(void **state) {
+    (void)state;
+    const char *lost_a =
+        "`save` reads %a, but bytes 0-31 in partitions 0-127 were overwritten by %b";
+    accept(SHARED_LIES(""));
+    accept(SHARED_LIES("\n  %c = g %a\n  %c = g %b"));
+    reject(SHARED_LIES("\n  %b = g"), lost_a);
+    reject(SHARED_LIES("\n  %b(0..128, 24..32) = g"),
+           "`save` reads %a, but bytes 24-31 in partitions 0-31 were overwritten by %b");
+    reject(SHARED_LIES("\n  %a(32..64, 0..32) = g"),
+           "`save` reads %b, but bytes 0-31 in partitions 32-63 were overwritten by %a");
+    reject(SHARED_LIES("\n  %b = g %a"), "`g` writes %b over its own operand %a");
+    reject(SHARED_LIES("\n  %a += g %b"), "`g` writes %a over its own operand %b");
+    reject(SHARED_OVER("\n  %c = g %a"), "`g` writes %c over its own operand %a");
+    reject(SHARED_OVER("\n  %c = g"),
+           "`save` reads %a, but bytes 16-31 in partitions 0-31 were overwritten by %c");
+}
+
 #define SPLIT_HEAD                                                                                 \
     "  tensor %Y : dram<2*128x32xu8> output\n"                                                     \
     "  tensor %a : sb<128x32xu8>"
@@ -732,6 +771,183 @@ static void dropped_loads(void **state) {
                    "`save` of the original is missing at the end of its loop or of the function");
     reject_changed(original, original, "  %a = load %X\n", "  %a = load %X\n  %b = load %X\n",
                    "`load` is not in the original");
+}
+
+/* --- Blocks in place --- */
+
+#define PLACE_HEAD(t, p)                                                                           \
+    "  tensor %X : dram<4*128x16xu8> input\n"                                                      \
+    "  tensor %Y : dram<4*128x16xu8> output\n"                                                     \
+    "  tensor %t : sb<4*128x16xu8>" t "\n"                                                         \
+    "  tensor %p : sb<128x32xu8>" p "\n"
+
+/* Four blocks of which two lie where another tensor does. */
+#define PLACE_ORIGINAL                                                                             \
+    PLACE_HEAD("", "")                                                                             \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %t[i] = f\n"                                                                              \
+    "  }\n"                                                                                        \
+    "  %p = g\n"                                                                                   \
+    "  use %p\n"                                                                                   \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %Y[i] = save %t[i]\n"                                                                     \
+    "  }\n"
+
+#define PLACE_RESULT                                                                               \
+    PLACE_HEAD(" at 0:0, 0:16, 0:32, 0:48", " at 0:32")                                            \
+    "  tensor %h : dram<2*128x16xu8> at 0 !of=t\n"                                                 \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %t[i] = f\n"                                                                              \
+    "    %h[i - 2] = save %t[i] if i >= 2 !spill\n"                                                \
+    "  }\n"                                                                                        \
+    "  %p = g\n"                                                                                   \
+    "  use %p\n"                                                                                   \
+    "  loop i = 0..4 {\n"                                                                          \
+    "    %t[i] = load %h[i - 2] if i >= 2 !reload\n"                                               \
+    "    %Y[i] = save %t[i]\n"                                                                     \
+    "  }\n"
+
+#define LOST_BLOCK "`save` reads %t, but block 2, bytes 0-15 in partitions 0-127 "
+
+static void in_place(void **state) {
+    (void)state;
+    accept(PLACE_ORIGINAL, PLACE_RESULT);
+    /* A range at once, and places that blocks share while only one of them is there. */
+    accept(PLACE_ORIGINAL, changed(PLACE_RESULT, "%t[i] = load %h[i - 2] if i >= 2",
+                                   "%t[2..4] = load %h if i == 2"));
+    const char *taken = LOST_BLOCK "were overwritten by %p (i = 2)";
+    const char *never = LOST_BLOCK "hold no value (i = 2)";
+    struct {
+        const char *from, *to, *fault;
+    } wrong[] = {
+        {"i >= 2 !reload", "i >= 3 !reload", taken},
+        {"i >= 2 !reload", "i == 3 !reload", taken},
+        {"i >= 2 !reload", "i >= 2 && i < 2 !reload", taken},
+        {"    %t[i] = load", "    %t[3] = load", taken},
+        {" if i >= 2 !reload", " !reload", "index outside %h: block -2 of 2 at i = 0"},
+        {"i >= 2 !spill", "i >= 3 !spill", never},
+        {"i >= 2 !spill", "i != 2 && i >= 2 !spill", never},
+        {"%h[i - 2] = save", "%h[1] = save", never},
+        {"load %h[i - 2]", "load %h[1]", LOST_BLOCK "hold what a later run of `f` made (i = 2)"},
+        {"save %t[i] if", "save %t[i - 1] if",
+         LOST_BLOCK "hold what an earlier run of `f` made (i = 2)"},
+        {"load %h[i - 2]", "load %X[i]", LOST_BLOCK "hold what %X had on entry (i = 2)"},
+        {"0:48\n", "0:32\n", NULL},
+        {"0:16, 0:32", "0:16, 0:16",
+         "`save` reads %t, but block 1, bytes 0-15 in partitions 0-127 were overwritten by %t (i = "
+         "1)"},
+        {"%h : dram<2", "%h : dram<1", "index outside %h: block 1 of 1 at i = 3"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check((Case){PLACE_ORIGINAL, changed(PLACE_RESULT, wrong[i].from, wrong[i].to),
+                     wrong[i].fault, PLACED});
+}
+
+#define REPEATED(attributes, between)                                                              \
+    "  tensor %X : dram<128x16xu8> input\n"                                                        \
+    "  tensor %t : sb<128x16xu8>" attributes "\n"                                                  \
+    "  %t = load %X\n"                                                                             \
+    "  use %t\n" between "  use %t\n"
+
+/* What is fixed, pinned or an output loses no block. */
+static void stays_whole(void **state) {
+    (void)state;
+    accept(REPEATED("", ""), REPEATED(" at 0:0", "  %t = load %X !reload\n"));
+    reject(REPEATED(" at 0:0", ""), REPEATED(" at 0:0", "  %t = load %X !reload\n"),
+           "`load` is inserted and loads into what is fixed by its `at`");
+    reject(REPEATED(" pin", ""), REPEATED(" pin at 0:0", "  %t = load %X !reload\n"),
+           "`load` is inserted and loads into what is pinned");
+    reject(REPEATED(" output", ""), REPEATED(" output at 0:0", "  %t = load %X !reload\n"),
+           "`load` is inserted and loads into an output");
+}
+
+/* A load runs only in iterations whose value something reads. */
+#define NARROW(condition, last)                                                                    \
+    "  tensor %X : dram<8*128x16xu8> input\n"                                                      \
+    "  tensor %Y : dram<8*128x16xu8> output\n"                                                     \
+    "  tensor %s : sb<2*128x16xu8> at 0:0, 0:16\n"                                                 \
+    "  %s[0] = load %X[0]\n"                                                                       \
+    "  loop i = 0..8 {\n"                                                                          \
+    "    %s[i + 1 mod 2] = load %X[i + 1 mod 8]" condition "\n"                                    \
+    "    %Y[i] = save %s[i mod 2]\n"                                                               \
+    "  }\n" last
+
+static void narrowed_loads(void **state) {
+    (void)state;
+    accept(NARROW("", ""), NARROW(" if i < 7", ""));
+    accept(NARROW("", ""), NARROW(" if i != 7", ""));
+    accept(NARROW("", ""), NARROW(" if i + 1 mod 8 >= 1", ""));
+    accept(NARROW(" if i >= 0", ""), NARROW(" if i >= 0 && i < 7", ""));
+    reject(
+        NARROW("", ""), NARROW(" if i < 6", ""),
+        "`save` reads %s, but block 1, bytes 0-15 in partitions 0-127 hold another part of their "
+        "value (i = 7)");
+    reject(NARROW("", "  use %s[0]\n"), NARROW(" if i < 7", "  use %s[0]\n"),
+           "`use` reads %s, but block 0, bytes 0-15 in partitions 0-127 hold another part of their "
+           "value");
+    const char *other = "`load` is not in the original";
+    reject(NARROW("", ""), NARROW(" if i <= 6", ""), other);
+    reject(NARROW("", ""), NARROW(" if 7 >= i", ""), other);
+    reject(NARROW(" if i >= 0", ""), NARROW(" if i < 7 && i >= 0", ""), other);
+    reject(NARROW(" if i < 7", ""), NARROW("", ""), other);
+    reject(NARROW(" if i < 6 && i < 7", ""), NARROW(" if i < 6", ""), other);
+    /* Nothing but a load. */
+    reject_changed(NARROW("", ""), NARROW("", ""), "[i mod 2]\n", "[i mod 2] if i < 8\n",
+                   "`save` has another condition than in the original");
+}
+
+/* A copy may hold no more of a block than what is read of it. */
+#define PART_ORIGINAL                                                                              \
+    "  tensor %Y : dram<2*64x16xu8> output\n"                                                      \
+    "  tensor %a : sb<128x32xu8>\n"                                                                \
+    "  tensor %p : sb<128x64xu8>\n"                                                                \
+    "  %a(64..128, 8..24) = f\n"                                                                   \
+    "  %p = g\n"                                                                                   \
+    "  use %p\n"                                                                                   \
+    "  %Y[0] = save %a(64..128, 8..24)\n"                                                          \
+    "  use %a(64..96, 8..16)\n"
+
+#define PART_RESULT                                                                                \
+    "  tensor %Y : dram<2*64x16xu8> output\n"                                                      \
+    "  tensor %p : sb<128x64xu8> at 0:0\n"                                                         \
+    "  tensor %h : dram<128x32xu8> at 0 !of=a\n"                                                   \
+    "  tensor %w : sb<64x16xu8> base 64 at 64:0 !of=a\n"                                           \
+    "  tensor %r : sb<64x16xu8> base 64 at 64:32 !of=a\n"                                          \
+    "  %w = f\n"                                                                                   \
+    "  %h(64..128, 8..24) = save %w !spill\n"                                                      \
+    "  %p = g\n"                                                                                   \
+    "  use %p\n"                                                                                   \
+    "  %r = load %h(64..128, 8..24) !reload\n"                                                     \
+    "  %Y[0] = save %r\n"                                                                          \
+    "  use %r(0..32, 0..8)\n"
+
+static void parts(void **state) {
+    (void)state;
+    accept(PART_ORIGINAL, PART_RESULT);
+    struct {
+        const char *from, *to, *fault;
+    } wrong[] = {
+        {"use %r(0..32, 0..8)", "use %r(0..32, 8..16)",
+         "`use` reads %r, but bytes 8-15 in partitions 0-31 hold another part of their value"},
+        {"use %r(0..32, 0..8)", "use %r(32..64, 0..8)",
+         "`use` has %r where the original has %a: it lies in other partitions"},
+        {"use %r(0..32, 0..8)", "use %r(0..32, 0..16)",
+         "`use` has %r where the original has %a: it names another region"},
+        {"load %h(64..128, 8..24)", "load %h(64..128, 16..32)",
+         "`save` reads %r, but bytes 0-15 in partitions 0-63 hold another part of their value"},
+        {"load %h(64..128, 8..24)", "load %h(0..64, 8..24)",
+         "`save` reads %r, but bytes 0-15 in partitions 0-63 hold no value"},
+        {"%h(64..128, 8..24) = save", "%h(0..64, 8..24) = save",
+         "`save` reads %r, but bytes 0-15 in partitions 0-63 hold no value"},
+        {"%r : sb<64x16xu8> base 64 at 64:32", "%r : sb<64x16xu8> base 0 at 0:32",
+         "`save` has %r where the original has %a: it lies in other partitions"},
+        {"%r : sb<64x16xu8> base 64", "%r : sb<64x16xu8>",
+         "`save` has %r where the original has %a: it lies in other partitions"},
+        {"%r : sb<64x16xu8>", "%r : sb<64x16xi8>",
+         "%r, `!of` %a, has another shape than what it stands for"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        reject_changed(PART_ORIGINAL, PART_RESULT, wrong[i].from, wrong[i].to, wrong[i].fault);
 }
 
 static void two_results(void **state) {
@@ -943,9 +1159,14 @@ int main(void) {
         cmocka_unit_test(rematerialise),
         cmocka_unit_test(reshaping),
         cmocka_unit_test(elided_copies),
+        cmocka_unit_test(shared_ends),
         cmocka_unit_test(splits),
         cmocka_unit_test(spilled_input),
         cmocka_unit_test(dropped_loads),
+        cmocka_unit_test(in_place),
+        cmocka_unit_test(stays_whole),
+        cmocka_unit_test(narrowed_loads),
+        cmocka_unit_test(parts),
         cmocka_unit_test(two_results),
         cmocka_unit_test(operand_region),
         cmocka_unit_test(by_itself),
