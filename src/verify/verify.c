@@ -194,35 +194,44 @@ static bool same_corner(Region a, Region b) {
     return a.p0 == b.p0 && a.b0 == b.b0;
 }
 
-/* The same where the result reads from a copy of part of a block, which begins elsewhere. */
-static bool moved_agree(Verification *run, const Segments *wanted, const Segments *actual,
-                        const Region rects[2], Difference *difference, int64_t *block) {
+/* What the result read as operand `i`, moved to where the original's rectangle begins. */
+static Segments moved_segments(Verification *run, uint32_t i, uint32_t s) {
     Segments moved = {0};
-    for (size_t i = 0; i < actual->count; i++) {
-        Extent segment = actual->items[i];
-        segment.contents = segment_moved(&run->result, &segment, rects[1], rects[0]);
+    const Segments *actual = &run->is.segments[s];
+    for (size_t k = 0; k < actual->count; k++) {
+        Extent segment = actual->items[k];
+        segment.contents = segment_moved(&run->result, &segment, run->is.accesses[i].rect,
+                                         run->was.accesses[i].rect);
         PUSH(run->arena, moved.items, moved.count, moved.capacity, segment);
     }
-    bool agree = segments_agree(run, wanted, &moved, rects[0], difference, block);
+    return moved;
+}
+
+/* The same where the result reads from a copy of part of a block, which begins elsewhere. */
+static bool moved_agree(Verification *run, uint32_t i, uint32_t s, Difference *difference,
+                        int64_t *block) {
+    Region was = run->was.accesses[i].rect, is = run->is.accesses[i].rect;
+    Segments moved = moved_segments(run, i, s);
+    bool agree = segments_agree(run, &run->was.segments[s], &moved, was, difference, block);
     segments_drop(&run->result, &moved);
     if (agree) return true;
-    int64_t down = rects[1].p0 - rects[0].p0, right = rects[1].b0 - rects[0].b0;
-    Region wrong = difference->rect;
-    difference->rect =
-        (Region){wrong.p0 + down, wrong.p1 + down, wrong.b0 + right, wrong.b1 + right};
+    int64_t down = is.p0 - was.p0, right = is.b0 - was.b0;
+    difference->rect.p0 += down;
+    difference->rect.p1 += down;
+    difference->rect.b0 += right;
+    difference->rect.b1 += right;
     return false;
 }
 
 /* Compares what both sides read as operand `i`, in segments[s]. */
 static bool compare_operand(Verification *run, uint32_t i, uint32_t s) {
     const MachineAccess *was = &run->was.accesses[i], *is = &run->is.accesses[i];
-    const Segments *wanted = &run->was.segments[s], *actual = &run->is.segments[s];
-    const Region rects[2] = {was->rect, is->rect};
     Difference difference;
     int64_t block;
     if (same_corner(was->rect, is->rect)
-            ? segments_agree(run, wanted, actual, was->rect, &difference, &block)
-            : moved_agree(run, wanted, actual, rects, &difference, &block))
+            ? segments_agree(run, &run->was.segments[s], &run->is.segments[s], was->rect,
+                             &difference, &block)
+            : moved_agree(run, i, s, &difference, &block))
         return true;
     const Inst *inst = run->is.inst;
     if (first_time(run, run->is.number, i))
