@@ -1,6 +1,7 @@
 #include "driver/check_fixed.h"
 
 #include "place/overlap.h"
+#include "verify/verify.h"
 
 typedef struct {
     const Func *func;
@@ -8,7 +9,9 @@ typedef struct {
     Arena scratch;
     PlacedInterval *placed;
     size_t nplaced, placed_capacity;
-    bool *reported; /* [ntensors] */
+    bool *reported;   /* [ntensors] */
+    uint32_t suspect; /* a fixed tensor that by its live range overlaps `other` */
+    uint32_t other;
 } Check;
 
 static void gather_placed(Check *check, const Live *live) {
@@ -42,6 +45,12 @@ static void report(Check *check, uint32_t tensor, uint32_t other) {
     }
     if (check->reported[tensor]) return;
     check->reported[tensor] = true;
+    if (a == b) {
+        diag_error(check->diags, a->span,
+                   "blocks of fixed tensor %%%.*s overlap while both are live", (int)a->name.length,
+                   a->name.text);
+        return;
+    }
     diag_error(check->diags, a->span, "fixed tensor %%%.*s overlaps %%%.*s while both are live",
                (int)a->name.length, a->name.text, (int)b->name.length, b->name.text);
     diag_note(check->diags, b->span, true, "%%%.*s is placed here", (int)b->name.length,
@@ -63,15 +72,32 @@ static bool judge(void *context, const PlacedInterval *earlier, const PlacedInte
     if (hands_on && coincide(check, earlier, later) &&
         joins(&check->func->insts[point], earlier->owner, later->owner))
         return true;
-    report(check, later->owner, earlier->owner);
+    check->suspect = later->owner;
+    check->other = earlier->owner;
     return false;
+}
+
+/* Live ranges may be too long: the run says which of the overlaps loses a value. */
+static bool check_by_run(Check *check) {
+    FixedOverlap found[MOST_OVERLAPS];
+    uint32_t count = verify_fixed(check->func, found);
+    for (uint32_t i = 0; i < count; i++) {
+        bool known = found[i].taker != UINT32_MAX;
+        report(check, known ? found[i].tensor : check->suspect,
+               known ? found[i].taker : check->other);
+        const Inst *inst = found[i].inst != UINT32_MAX ? &check->func->insts[found[i].inst] : NULL;
+        if (inst)
+            diag_note(check->diags, inst->span, true, "`%.*s` does not find its value",
+                      (int)inst->op.length, inst->op.text);
+    }
+    return count == 0;
 }
 
 bool check_fixed(const Func *func, const Live *live, DiagQueue *diags) {
     Check check = {.func = func, .diags = diags};
     gather_placed(&check, live);
     check.reported = NEW_ARRAY(&check.scratch, bool, func->ntensors);
-    bool clean = check_overlaps(check.placed, check.nplaced, judge, &check);
+    bool clean = check_overlaps(check.placed, check.nplaced, judge, &check) || check_by_run(&check);
     arena_free(&check.scratch);
     return clean;
 }

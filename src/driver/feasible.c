@@ -2,6 +2,7 @@
 
 #include "analysis/partners.h"
 #include "analysis/pressure.h"
+#include "place/overlap.h"
 #include "place/place.h"
 #include "support/checked.h"
 #include "support/sort.h"
@@ -55,6 +56,59 @@ static void clip_fixed(Nodes *nodes, uint32_t size, Arena *scratch) {
     }
 }
 
+/* Blocks of fixed tensors, by the number that a sweep has for them. */
+typedef struct {
+    PlacedInterval *placed;
+    size_t nplaced, placed_capacity;
+    Rect **rects; /* [blocks] what counts of it */
+    size_t nrects, rects_capacity;
+    Rect *whole; /* [blocks] all of it */
+    size_t nwhole, whole_capacity;
+} FixedBlocks;
+
+static FixedBlocks gather_fixed(const Nodes *nodes, Arena *scratch) {
+    FixedBlocks fixed = {0};
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        Node *node = &nodes->items[n];
+        if (!node->fixed) continue;
+        Rect *rects = RAW_ARRAY(scratch, Rect, node->blocks);
+        for (uint32_t b = 0; b < node->blocks; b++) {
+            rects[b] = node->rects[b];
+            LiveRange range = node_block_range(node, b);
+            for (uint32_t i = 0; i < range.count; i++) {
+                PlacedInterval one = {range.items[i], rects[b], (uint32_t)fixed.nrects};
+                PUSH(scratch, fixed.placed, fixed.nplaced, fixed.placed_capacity, one);
+            }
+            PUSH(scratch, fixed.rects, fixed.nrects, fixed.rects_capacity, &rects[b]);
+            PUSH(scratch, fixed.whole, fixed.nwhole, fixed.whole_capacity, rects[b]);
+        }
+        node->rects = rects;
+    }
+    return fixed;
+}
+
+/* The later of two counts where the earlier does not lie; where that is in its middle, on the
+ * larger side. */
+static bool count_once(void *context, const PlacedInterval *earlier, const PlacedInterval *later) {
+    FixedBlocks *fixed = context;
+    Rect *rest = fixed->rects[later->owner], other = fixed->whole[earlier->owner];
+    if (other.low >= rest->high || other.high <= rest->low) return true;
+    uint32_t below = other.low > rest->low ? other.low - rest->low : 0;
+    uint32_t above = other.high < rest->high ? rest->high - other.high : 0;
+    if (below >= above)
+        rest->high = rest->low + below;
+    else
+        rest->low = rest->high - above;
+    return rest->low < rest->high;
+}
+
+/* Fixed tensors that lie over each other take room once: the check of fixed places has let them, so
+ * that they are never there at once, or have one value. Never counts too much. */
+static void share_fixed(Nodes *nodes, Arena *scratch) {
+    FixedBlocks fixed = gather_fixed(nodes, scratch);
+    check_overlaps(fixed.placed, fixed.nplaced, count_once, &fixed);
+}
+
 /* The nodes of all that stays, and of each access of what may go. */
 static Nodes demand_of(const Plan *plan, const Nodes *staying, Arena *scratch) {
     const Func *func = plan->func;
@@ -84,6 +138,7 @@ uint32_t infeasible_instruction(const Facts *facts) {
     clip_fixed(&staying, facts->size, &scratch);
     uint32_t point = UINT32_MAX;
     if (find_pressure(&staying, &scratch).peak > facts->size) { /* else all fits at once */
+        share_fixed(&staying, &scratch);
         Nodes nodes = demand_of(&facts->plan, &staying, &scratch);
         Pressure pressure = find_pressure(&nodes, &scratch);
         if (pressure.peak > facts->size) point = pressure.peak_point;

@@ -162,8 +162,9 @@ static void block_losses(Machine *machine, const MachineAccess *access, int64_t 
                 machine->sharing = machine->reading;
                 continue;
             }
-            push_loss(machine, (Loss){block, block + 1, lost, machine->block_tensor[owner - 1],
-                                      writer_of(e)});
+            uint32_t taker = machine->block_tensor[owner - 1];
+            int64_t other = (int64_t)(owner - 1 - machine->stores[taker].first_block);
+            push_loss(machine, (Loss){block, block + 1, lost, taker, other, writer_of(e)});
         }
     }
 }
@@ -230,7 +231,7 @@ static void area_losses(Machine *machine, uint32_t number, int64_t low, int64_t 
         if (e->contents.value == (uint64_t)number + 1) continue;
         int64_t from = e->low > bytes.low ? e->low : bytes.low;
         int64_t to = e->high < bytes.high ? e->high : bytes.high;
-        Loss loss = {0, 0, rect, (uint32_t)(e->contents.value - 1), writer_of(e)};
+        Loss loss = {0, 0, rect, (uint32_t)(e->contents.value - 1), 0, writer_of(e)};
         byte_losses(machine, tensor, loss, from - tensor->offset, to - tensor->offset);
     }
 }

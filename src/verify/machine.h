@@ -37,6 +37,7 @@ typedef struct {
     int64_t low, high; /* blocks */
     Region rect;
     uint32_t owner;  /* the tensor that has it */
+    int64_t block;   /* sb: which block of it */
     uint32_t writer; /* the instruction that took it, NO_INST: had it on entry */
 } Loss;
 

@@ -8,7 +8,7 @@
 #include "verify/place.h"
 #include "verify/shorten.h"
 
-enum { STEP_LIMIT = 10 * 1000 * 1000, MOST_FAULTS = 20, TEXT_SIZE = 256 };
+enum { STEP_LIMIT = 10 * 1000 * 1000, MOST_FAULTS = MOST_OVERLAPS };
 
 /* Formats a Str for "%.*s". */
 #define TEXT(str) (int)(str).length, (str).text
@@ -50,9 +50,11 @@ typedef struct {
         uint32_t inst, operand;
     } told[MOST_FAULTS]; /* operands that a fault was queued for */
     uint32_t ntold;
-    bool *placeless; /* [result->ntensors] told to have no place */
-    bool placed;     /* the result's tensors have places */
-    bool strayed;    /* an index left its tensor: the run ends there */
+    bool *placeless;        /* [result->ntensors] told to have no place */
+    bool placed;            /* the result's tensors have places */
+    FixedOverlap *overlaps; /* not NULL: those that have none lie beside the State Buffer */
+    uint32_t noverlaps;
+    bool strayed; /* an index left its tensor: the run ends there */
 } Verification;
 
 /* --- Values --- */
@@ -105,6 +107,12 @@ static const char *part_text(Verification *run, const Tensor *tensor, int64_t bl
         .text;
 }
 
+/* Keeps what a fault says of fixed tensors. Each comes after first_time(), which counts them. */
+static void note_overlap(Verification *run, uint32_t tensor, uint32_t taker) {
+    uint32_t inst = run->is.inst ? run->is.number : NO_INST;
+    if (run->overlaps) run->overlaps[run->noverlaps++] = (FixedOverlap){tensor, taker, inst};
+}
+
 static void note_taker(Verification *run, Loss loss) {
     if (loss.writer != NO_INST)
         diag_note(run->diags, run->match.result->insts[loss.writer].span, true, "overwritten here");
@@ -137,29 +145,45 @@ static void note_origin(Verification *run, uint64_t value, const char *text) {
         diag_note(run->diags, run->match.result->insts[twin].span, true, "%s", text);
 }
 
+/* What has taken the storage of the value that is wanted, NULL where that is not what is wrong. */
+static const Loss *find_loss(Verification *run, uint32_t number, int64_t block,
+                             const Difference *difference) {
+    const Tensor *tensor = &run->match.result->tensors[number];
+    MachineAccess access = machine_all(&run->result, number);
+    if (block < 0 || block >= tensor->blocks) return NULL;
+    access.low = block;
+    access.count = 1;
+    access.rect = difference->rect;
+    machine_losses(&run->result, &access);
+    bool kept =
+        machine_kept(&run->result, number, block, access.rect) == difference->expected.value;
+    return kept && run->result.nlosses > 0 ? &run->result.losses[0] : NULL;
+}
+
+/* `%b`, or `block 3 of %b`. */
+static const char *taker_text(Verification *run, const Loss *loss) {
+    const Tensor *taker = &run->match.result->tensors[loss->owner];
+    const char *name = shown_name(run->arena, taker);
+    if (taker->space != SPACE_SB || taker->blocks == 1) return name;
+    return str_format(run->arena, "block %lld of %s", (long long)loss->block, name).text;
+}
+
 /* Tells that `subject` does not have what it should in a block of a result's tensor. */
 static void tell_difference(Verification *run, Span span, const char *subject, uint32_t number,
                             int64_t block, Difference difference) {
     const Tensor *tensor = &run->match.result->tensors[number];
-    MachineAccess access = machine_all(&run->result, number);
-    access.low = block;
-    access.count = 1;
-    access.rect = difference.rect;
+    const char *name = shown_name(run->arena, tensor), *where = where_text(run);
     const char *part = part_text(run, tensor, block, difference.rect);
-    const char *where = where_text(run);
-    run->result.nlosses = 0;
-    if (block >= 0 && block < tensor->blocks) machine_losses(&run->result, &access);
-    if (run->result.nlosses > 0 &&
-        machine_kept(&run->result, number, block, difference.rect) == difference.expected.value) {
-        Loss loss = run->result.losses[0];
-        diag_error(run->diags, span, "%s %s, but %s were overwritten by %s%s", subject,
-                   shown_name(run->arena, tensor), part,
-                   shown_name(run->arena, &run->match.result->tensors[loss.owner]), where);
-        note_taker(run, loss);
+    const Loss *loss = find_loss(run, number, block, &difference);
+    note_overlap(run, number, loss ? loss->owner : UINT32_MAX);
+    if (loss) {
+        diag_error(run->diags, span, "%s %s, but %s were overwritten by %s%s", subject, name, part,
+                   taker_text(run, loss), where);
+        note_taker(run, *loss);
         return;
     }
-    diag_error(run->diags, span, "%s %s, but %s %s%s", subject, shown_name(run->arena, tensor),
-               part, found_text(run, difference.found, difference.expected), where);
+    diag_error(run->diags, span, "%s %s, but %s %s%s", subject, name, part,
+               found_text(run, difference.found, difference.expected), where);
     note_origin(run, difference.expected.value, "the value that it should read is made here");
 }
 
@@ -289,12 +313,6 @@ static bool is_transfer(const Inst *inst) {
     return inst->kind != OP_OTHER && !inst->accumulate && inst->ndst == 1 && inst->nsrc == 1;
 }
 
-/* A copy whose two ends are one storage: it does nothing there. */
-static bool is_elided(const Verification *run, const Inst *inst) {
-    return run->placed && inst->kind == OP_COPY && is_transfer(inst) &&
-           meta_find(inst->meta, "elided") != NULL;
-}
-
 static bool same_place(const Verification *run, const MachineAccess *a, const MachineAccess *b) {
     const Tensor *t = &run->match.result->tensors[a->tensor];
     const Tensor *u = &run->match.result->tensors[b->tensor];
@@ -307,6 +325,19 @@ static bool same_place(const Verification *run, const MachineAccess *a, const Ma
         if (p.partition != q.partition || p.byte != q.byte) return false;
     }
     return true;
+}
+
+/* A copy whose two ends are one storage: it does nothing there. */
+static bool is_elided(const Verification *run, const Running *side) {
+    const Inst *inst = side->inst;
+    if (!run->placed || inst->kind != OP_COPY || !is_transfer(inst) ||
+        !meta_find(inst->meta, "elided"))
+        return false;
+    /* Of fixed tensors a mark may be stale: then it is a copy like any other. */
+    const Tensor *tensors = run->match.result->tensors;
+    return !run->overlaps ||
+           (tensors[inst_dst(inst)->tensor].at && tensors[inst_src(inst)->tensor].at &&
+            same_place(run, &side->accesses[0], &side->accesses[1]));
 }
 
 static void read_sources(Machine *machine, Running *side, uint64_t step, bool elided) {
@@ -334,6 +365,7 @@ static void tell_clash(Verification *run, uint32_t dst, uint32_t other) {
     const Tensor *tensors = run->match.result->tensors;
     Span span = operand_span(inst, &inst->operands[dst]);
     const char *name = shown_name(run->arena, &tensors[run->is.accesses[dst].tensor]);
+    note_overlap(run, run->is.accesses[other].tensor, run->is.accesses[dst].tensor);
     if (other == dst)
         diag_error(run->diags, span, "`%.*s` writes blocks of %s over each other%s", TEXT(inst->op),
                    name, where_text(run));
@@ -349,7 +381,7 @@ static void tell_clash(Verification *run, uint32_t dst, uint32_t other) {
 static void check_clash(Verification *run, uint32_t dst, bool clash) {
     const Running *is = &run->is;
     if (!clash) return;
-    uint32_t count = is->inst->ndst + (is_elided(run, is->inst) ? 0 : is->inst->nsrc);
+    uint32_t count = is->inst->ndst + (is_elided(run, is) ? 0 : is->inst->nsrc);
     for (uint32_t i = 0; i < count; i++) {
         if (!accesses_meet(&run->result, &is->accesses[dst], &is->accesses[i])) continue;
         if (!first_time(run, is->number, is->inst->ndst + is->inst->nsrc + dst)) return;
@@ -456,7 +488,7 @@ static void make_values(Verification *run) {
 }
 
 static void run_pair(Verification *run) {
-    bool elided = is_elided(run, run->is.inst);
+    bool elided = is_elided(run, &run->is);
     read_sources(&run->original, &run->was, run->step, false);
     read_sources(&run->result, &run->is, run->step, elided);
     bool same = check_counts(run) && compare_operands(run);
@@ -475,7 +507,7 @@ static void run_step(Verification *run, Step step) {
     start_inst(run, &run->was, &run->original, run->match.original, step.original);
     start_inst(run, &run->is, &run->result, run->match.result, step.result);
     if (strays(run, &run->original, &run->was) || strays(run, &run->result, &run->is)) return;
-    if (run->placed && run->is.inst) check_has_places(run);
+    if (run->placed && run->is.inst && !run->overlaps) check_has_places(run);
     if (run->was.inst && run->is.inst)
         run_pair(run);
     else if (run->was.inst)
@@ -554,6 +586,7 @@ static void enter(Verification *run) {
 static void compare_outputs(Verification *run) {
     const Func *original = run->match.original;
     run->loop = NO_LOOP;
+    run->is.inst = NULL;
     for (uint32_t i = 0; i < original->ntensors && !enough(run); i++) {
         if (!original->tensors[i].output) continue;
         MachineAccess was = machine_all(&run->original, i);
@@ -637,4 +670,16 @@ bool verify(const Func *original, const Func *result, const Target *target, Veri
     if (ok) execute(&run, options);
     arena_free(&arena);
     return diags->errors == before;
+}
+
+uint32_t verify_fixed(const Func *func, FixedOverlap found[MOST_OVERLAPS]) {
+    Arena arena;
+    DiagQueue unheard;
+    arena_init(&arena);
+    diag_init(&unheard, &arena);
+    Verification run = {.arena = &arena, .diags = &unheard, .overlaps = found};
+    if (match_functions(&run.match, func, func, &arena, &unheard))
+        execute(&run, (VerifyOptions){.placed = true});
+    arena_free(&arena);
+    return run.noverlaps;
 }

@@ -28,4 +28,19 @@ typedef struct {
 bool verify(const Func *original, const Func *result, const Target *target, VerifyOptions options,
             DiagQueue *diags);
 
+/* Two fixed blocks that lie over each other while something is needed of one. */
+typedef struct {
+    uint32_t tensor; /* the one that is read */
+    uint32_t taker;  /* what has written over it, UINT32_MAX where the run cannot tell */
+    uint32_t inst;   /* that reads, UINT32_MAX: it is wanted at the end */
+} FixedOverlap;
+
+enum { MOST_OVERLAPS = 20 };
+
+/* Runs `func` with nothing but its fixed tensors in the State Buffer, all others beside it, and
+ * fills `found` with reads that do not find their value, each operand once. Returns how many. A
+ * copy that is `!elided` hands its value on where both ends are fixed at one place. Domain and cost
+ * are those of verify(). */
+uint32_t verify_fixed(const Func *func, FixedOverlap found[MOST_OVERLAPS]);
+
 #endif
