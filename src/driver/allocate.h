@@ -21,6 +21,7 @@ typedef struct {
     uint32_t spilled_tensors;
     int64_t spilled_bytes_per_partition;
     uint32_t saves, reloads;         /* DMAs inserted, each counted once */
+    int64_t saves_run, reloads_run;  /* each as often as it runs: conditions are evaluated */
     uint32_t spilled_reads;          /* reads of what was spilled */
     uint32_t reloads_removed;        /* how many of them share a reload or need none */
     int64_t spill_cycles, dma_bytes; /* output's DMAs less the input's, each as often as it runs */

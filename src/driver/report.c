@@ -124,6 +124,8 @@ static void count_dmas(const Reported *result, Report *report) {
     DmaSum after = sum_dmas(result->code->func, facts->target);
     report->saves = after.saves - before.saves;
     report->reloads = after.reloads - before.reloads;
+    report->saves_run = saturating_sub(after.saves_run, before.saves_run);
+    report->reloads_run = saturating_sub(after.reloads_run, before.reloads_run);
     report->spill_cycles = saturating_sub(after.cycles, before.cycles);
     report->dma_bytes = saturating_sub(after.bytes, before.bytes);
 }

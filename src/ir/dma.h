@@ -5,14 +5,16 @@
 #include "ir/ir.h"
 
 typedef struct {
-    int64_t cycles, bytes;   /* each DMA as often as its loops run; conditions count as true */
-    uint32_t saves, reloads; /* instructions with `!spill` and `!reload` */
+    int64_t cycles, bytes;          /* each DMA as often as it runs: conditions are evaluated */
+    uint32_t saves, reloads;        /* instructions with `!spill` and `!reload` */
+    int64_t saves_run, reloads_run; /* how often these run */
 } DmaSum;
 
-/* Sums the loads and saves of a function. O(instructions + loops). */
+/* Sums the loads and saves of a function. O(instructions times loops around them), and what
+ * inst_runs() takes where there are conditions. */
 DmaSum sum_dmas(const Func *func, const Target *target);
 
-/* The same for one instruction. O(loops around it). */
+/* The same for one instruction. */
 DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target);
 
 /* Cycles of one DMA of one whole block of a tensor. */

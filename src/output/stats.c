@@ -34,6 +34,8 @@ void json_report(JsonOut *json, Str function, const Report *report, bool seconds
     json_number(json, "spilled_bytes_per_partition", report->spilled_bytes_per_partition);
     json_number(json, "saves", report->saves);
     json_number(json, "reloads", report->reloads);
+    json_number(json, "saves_run", report->saves_run);
+    json_number(json, "reloads_run", report->reloads_run);
     json_number(json, "reloads_removed", report->reloads_removed);
     json_number(json, "spill_cycles", report->spill_cycles);
     json_number(json, "dma_bytes", report->dma_bytes);

@@ -1,0 +1,20 @@
+/* How often instructions run, and which blocks they name then: conditions are evaluated. */
+#ifndef IR_RUNS_H
+#define IR_RUNS_H
+
+#include "ir/ir.h"
+
+/* Iterations of the loops around an instruction in which its condition holds; saturated. The index
+ * of the longest loop is solved for, those of the other loops that the condition names are tried
+ * one by one: O(comparisons times their trips). Past a million tries all iterations count. */
+int64_t inst_runs(const Func *func, const Inst *inst);
+
+/* Blocks that one of its operands names in all of those together; saturated. Where the number of
+ * blocks varies, all loops that decide are tried; past a million tries each run names the most. */
+int64_t inst_moves(const Func *func, const Inst *inst, const Operand *operand);
+
+/* Sets named[b] for each block b that the operand names in some run, past a million tries for each
+ * that it might. Returns how many were not set before. */
+int64_t mark_named(const Func *func, const Inst *inst, const Operand *operand, bool *named);
+
+#endif
