@@ -5,10 +5,12 @@
 
 #include "analysis/pressure.h"
 #include "ir/dma.h"
+#include "ir/runs.h"
 #include "place/capacity.h"
 #include "place/cost.h"
 #include "support/sort.h"
 #include "support/writer.h"
+#include "text/print.h"
 
 /* Of long lists the first are told, and how many more there are. */
 enum { MOST_LISTED = 8 };
@@ -20,6 +22,7 @@ typedef struct {
     Live live; /* of about->func */
     Nodes nodes;
     Pressure pressure;
+    Leaving leaving;    /* of about->result->func */
     uint32_t *moved_to; /* [ninsts of about->func] its point in the result; UINT32_MAX: dropped */
     Writer out;
 } Explain;
@@ -390,6 +393,70 @@ static void say_dmas(Explain *pass, uint32_t t, DmaSum sum) {
     say_copies(pass, t, false);
 }
 
+/* ---- which blocks go ---- */
+
+/* `block 3`, `blocks 0 to 4, 7 and 9`. */
+static void say_blocks(Explain *pass, const bool *blocks, int64_t total) {
+    uint32_t shown = 0, runs = 0;
+    for (int64_t b = 0; b < total; b++)
+        runs += blocks[b] && (b == 0 || !blocks[b - 1]);
+    for (int64_t b = 0, end; b < total && shown < MOST_LISTED; b = end + 1) {
+        for (end = b; end < total && blocks[end];)
+            end++;
+        if (end == b) continue;
+        shown++;
+        SAY(pass, shown == 1 ? "" : shown == runs ? " and " : ", ");
+        SAY(pass, "%" PRId64, b);
+        if (end > b + 1) SAY(pass, " to %" PRId64, end - 1);
+    }
+    if (runs > shown) SAY(pass, " and %u more", runs - shown);
+}
+
+/* The instruction of the input after or before which an inserted one stands, and its condition. */
+static void say_transfer(Explain *pass, uint32_t point) {
+    const Func *func = pass->about->result->func;
+    const Inst *inst = &func->insts[point];
+    bool save = inst->kind == OP_SAVE;
+    const Operand *far = save ? inst_dst(inst) : inst_src(inst);
+    int64_t runs = inst_runs(func, inst);
+    SAY(pass, save ? "  Saved to " : "  Loaded from ");
+    say_name(pass, func->tensors[far->tensor].name);
+    SAY(pass, save ? " after " : " before ");
+    say_result_point(pass, point, save ? -1 : 1);
+    if (inst->condition) {
+        SAY(pass, " where ");
+        print_condition(func, inst->condition, &pass->out);
+    }
+    SAY(pass, ", %" PRId64 " time%s.\n", runs, runs == 1 ? "" : "s");
+}
+
+/* What becomes of the blocks that do not stay. */
+static void say_leaving(Explain *pass, uint32_t u) {
+    const Func *func = pass->about->result->func;
+    const Tensor *tensor = &func->tensors[u];
+    int64_t count = pass->leaving.count[u];
+    if (tensor->blocks == 1) {
+        SAY(pass, "  It leaves the chip at times and comes back to its place.\n");
+    } else {
+        SAY(pass,
+            "  %" PRId64 " of its %" PRId64 " blocks leave%s the chip at times and come%s back to "
+            "%s place: ",
+            count, tensor->blocks, count == 1 ? "s" : "", count == 1 ? "s" : "",
+            count == 1 ? "its" : "their");
+        say_blocks(pass, pass->leaving.blocks[u], tensor->blocks);
+        SAY(pass, ".\n");
+    }
+    uint32_t told = 0;
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        const Inst *inst = &func->insts[p];
+        bool save = inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
+        bool load = inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
+        if ((save && inst_src(inst)->tensor == u) || (load && inst_dst(inst)->tensor == u))
+            if (++told <= MOST_LISTED) say_transfer(pass, p);
+    }
+    if (told > MOST_LISTED) SAY(pass, "  And %u more transfers.\n", told - MOST_LISTED);
+}
+
 /* ---- one tensor ---- */
 
 static uint32_t find_in_result(const Explain *pass, uint32_t t) {
@@ -431,8 +498,13 @@ static void explain_tensor(Explain *pass, uint32_t t) {
         return;
     }
     DmaSum dmas = find_dmas(pass, t);
-    bool cut = pass->about->plan->spilled[t], spilled = cut && dmas.saves + dmas.reloads > 0;
-    SAY(pass, spilled ? " was spilled: " : " is on chip all its life: ");
+    uint32_t u = find_in_result(pass, t);
+    bool partly = u != UINT32_MAX && pass->leaving.count[u] > 0;
+    bool cut = pass->about->plan->spilled[t] && !partly;
+    bool spilled = cut && dmas.saves + dmas.reloads > 0;
+    SAY(pass, spilled  ? " was spilled: "
+              : partly ? " is on chip in part: "
+                       : " is on chip all its life: ");
     say_size(pass, tensor);
     SAY(pass, ", live ");
     say_stretches(pass, range);
@@ -445,7 +517,7 @@ static void explain_tensor(Explain *pass, uint32_t t) {
         SAY(pass, "  It changes its place, without DMAs, while no value is in it: ");
         say_copies(pass, t, true);
     }
-    uint32_t u = find_in_result(pass, t);
+    if (partly) say_leaving(pass, u);
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
     say_cost(pass, pass->nodes.of[t]);
     SAY(pass, "  Most is needed while it lives ");
@@ -488,6 +560,7 @@ static void start(Explain *pass) {
                        about->options->dma_optlevel > 4};
     find_costs(about->func, &pass->nodes, model, NULL, pass->arena);
     pass->pressure = find_pressure(&pass->nodes, pass->arena);
+    pass->leaving = leaving_blocks(about->result->func, pass->arena);
     pass->moved_to = RAW_ARRAY(pass->arena, uint32_t, about->func->ninsts);
     for (uint32_t p = 0; p < about->func->ninsts; p++)
         pass->moved_to[p] = UINT32_MAX;

@@ -5,6 +5,7 @@
 
 #include "ir/dma.h"
 #include "ir/marks.h"
+#include "ir/runs.h"
 #include "support/checked.h"
 
 /* A line of the report, after the name of the function. */
@@ -91,25 +92,31 @@ void report_tried(const State *state, const char *why, Writer *log) {
         write_format(log, "%" PRId64 " cycles\n", saturating_sub(state_cycles(state), before));
 }
 
-/* [tensors of the plan] those with spill code: a value that only changes its place while nothing is
- * in it is not spilled. */
-static bool *find_spilled(const Reported *result, Arena *scratch) {
+/* [tensors of the plan] how many blocks of each have spill code: all of one that has working
+ * copies, those that leave in place of another. A value that only changes its place while nothing
+ * is in it is not spilled. */
+static int64_t *find_spilled(const Reported *result, Arena *scratch) {
     const Rewritten *current = result->code;
     const Func *func = current->func;
-    bool *spilled = NEW_ARRAY(scratch, bool, result->facts->func->ntensors);
+    int64_t *spilled = NEW_ARRAY(scratch, int64_t, result->facts->func->ntensors);
+    Leaving leaving = leaving_blocks(func, scratch);
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
-        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
-            uint32_t t = inst->operands[o].tensor;
-            if (current->origin_inst[i] == INSERTED && current->role[t] != ROLE_KEPT)
-                spilled[current->origin[t]] = true;
+        for (uint32_t o = 0; current->origin_inst[i] == INSERTED && o < inst->ndst + inst->nsrc;
+             o++) {
+            uint32_t t = inst->operands[o].tensor, origin = current->origin[t];
+            int64_t all = result->facts->func->tensors[origin].blocks;
+            bool copy = current->role[t] == ROLE_COPY ||
+                        (current->role[t] == ROLE_PART && leaving.count[t] == 0);
+            int64_t blocks = copy ? all : current->role[t] == ROLE_HOME ? 0 : leaving.count[t];
+            if (spilled[origin] < blocks) spilled[origin] = blocks;
         }
     }
     return spilled;
 }
 
 /* Reads of the input that spilled tensors serve. */
-static uint32_t count_reads(const Reported *result, const bool *spilled) {
+static uint32_t count_reads(const Reported *result, const int64_t *spilled) {
     const Plan *plan = result->plan;
     uint32_t reads = 0;
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
@@ -134,19 +141,38 @@ void report_result(const Reported *result, Report *report) {
     const Facts *facts = result->facts;
     Arena scratch;
     arena_init(&scratch);
-    const bool *spilled = find_spilled(result, &scratch);
+    const int64_t *spilled = find_spilled(result, &scratch);
     report->usable_bytes = target_usable(facts->target);
     report->high_water = high_water(result->code->func);
     for (uint32_t t = 0; t < facts->func->ntensors; t++) {
         if (!spilled[t]) continue;
         report->spilled_tensors++;
-        report->spilled_bytes_per_partition +=
-            facts->func->tensors[t].bytes * facts->func->tensors[t].blocks;
+        report->spilled_bytes_per_partition += facts->func->tensors[t].bytes * spilled[t];
     }
     count_dmas(result, report);
     report->spilled_reads = count_reads(result, spilled);
     if (report->spilled_reads > report->reloads)
         report->reloads_removed = report->spilled_reads - report->reloads;
+    arena_free(&scratch);
+}
+
+/* Tensors that lose some of their blocks only. */
+static void log_leaving(const Reported *result, Writer *log) {
+    Arena scratch;
+    arena_init(&scratch);
+    const Func *func = result->code->func;
+    Leaving leaving = leaving_blocks(func, &scratch);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        uint8_t role = result->code->role[t];
+        if (leaving.count[t] == 0 || (role != ROLE_KEPT && role != ROLE_PART)) continue;
+        Str name = func->tensors[t].name;
+        if (func->tensors[t].blocks == 1)
+            LOG(log, result->facts->func, "  %.*s leaves SB at times", (int)name.length, name.text);
+        else
+            LOG(log, result->facts->func,
+                "  %.*s: %" PRId64 " of its %" PRId64 " blocks leave SB at times", (int)name.length,
+                name.text, leaving.count[t], func->tensors[t].blocks);
+    }
     arena_free(&scratch);
 }
 
@@ -161,6 +187,7 @@ void report_end(const Reported *result, const Report *report, Writer *log) {
     LOG(log, func, "  number of tensors spilled from SB = %u", report->spilled_tensors);
     LOG(log, func, "  total size of spilled tensors = %" PRId64 " bytes/partition",
         report->spilled_bytes_per_partition);
+    log_leaving(result, log);
     LOG(log, func, "  potential redundant reloads = %u, erased = %u", report->spilled_reads,
         report->reloads_removed);
     LOG(log, func, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64,

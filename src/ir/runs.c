@@ -1,5 +1,6 @@
 #include "ir/runs.h"
 
+#include "ir/names.h"
 #include "support/checked.h"
 
 enum { MOST_TRIES = 1 << 20 };
@@ -288,4 +289,26 @@ int64_t mark_named(const Func *func, const Inst *inst, const Operand *operand, b
         } while (next_try(&runs));
     arena_free(&scratch);
     return fresh;
+}
+
+/* An independent part is a tensor like others. */
+static bool is_copy(const Tensor *tensor) {
+    const Meta *of = meta_find(tensor->meta, "of");
+    Str stem;
+    return of && of->kind == META_TEXT &&
+           !(derived_stem(tensor->name, PART_MARK, &stem) && str_equal(stem, of->text));
+}
+
+Leaving leaving_blocks(const Func *func, Arena *arena) {
+    Leaving leaving = {NEW_ARRAY(arena, bool *, func->ntensors),
+                       NEW_ARRAY(arena, int64_t, func->ntensors)};
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        const Inst *inst = &func->insts[p];
+        if (inst->kind != OP_LOAD || !meta_find(inst->meta, "reload")) continue;
+        uint32_t t = inst_dst(inst)->tensor;
+        if (is_copy(&func->tensors[t])) continue;
+        if (!leaving.blocks[t]) leaving.blocks[t] = NEW_ARRAY(arena, bool, func->tensors[t].blocks);
+        leaving.count[t] += mark_named(func, inst, inst_dst(inst), leaving.blocks[t]);
+    }
+    return leaving;
 }

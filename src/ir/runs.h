@@ -17,4 +17,14 @@ int64_t inst_moves(const Func *func, const Inst *inst, const Operand *operand);
  * that it might. Returns how many were not set before. */
 int64_t mark_named(const Func *func, const Inst *inst, const Operand *operand, bool *named);
 
+/* Which blocks of each sb tensor leave the State Buffer and come back in place: those that a load
+ * with `!reload` names. A working copy has none: it is another tensor's. */
+typedef struct {
+    bool **blocks;  /* [ntensors] [blocks of the tensor]; NULL: none */
+    int64_t *count; /* [ntensors] how many */
+} Leaving;
+
+/* O(instructions, and what mark_named() takes for reloads). In the arena. */
+Leaving leaving_blocks(const Func *func, Arena *arena);
+
 #endif

@@ -3,6 +3,7 @@
 #include "ir/dma.h"
 #include "ir/marks.h"
 #include "ir/names.h"
+#include "ir/runs.h"
 #include "support/checked.h"
 
 /* ---- the tensors of one function, with what spilling made of them put together ---- */
@@ -35,7 +36,7 @@ static uint32_t add_item(Table *table, Str key) {
     return item;
 }
 
-static void add_tensor(Table *table, uint32_t id, Arena *arena) {
+static void add_tensor(Table *table, uint32_t id, const Leaving *leaving, Arena *arena) {
     const Tensor *tensor = &table->func->tensors[id];
     Str root = root_name(tensor);
     bool own = str_equal(root, tensor->name) || is_split_part(tensor->name, root);
@@ -43,6 +44,7 @@ static void add_tensor(Table *table, uint32_t id, Arena *arena) {
     table->root_of[id] = add_item(table, root);
     if (own) {
         version->tensor = tensor;
+        version->leaving = leaving->count[id];
         return;
     }
     TensorList *list = tensor->space == SPACE_SB ? &version->copies : &version->homes;
@@ -73,8 +75,9 @@ static Table make_table(const Func *func, const Target *target, Arena *arena) {
     table.keys = RAW_ARRAY(arena, Str, 2 * (size_t)func->ntensors);
     table.items = NEW_ARRAY(arena, Version, 2 * (size_t)func->ntensors);
     table.root_of = RAW_ARRAY(arena, uint32_t, func->ntensors);
+    Leaving leaving = leaving_blocks(func, arena);
     for (uint32_t t = 0; t < func->ntensors; t++)
-        add_tensor(&table, t, arena);
+        add_tensor(&table, t, &leaving, arena);
     for (uint32_t i = 0; i < func->ninsts; i++)
         if (func->insts[i].kind == OP_LOAD || func->insts[i].kind == OP_SAVE)
             add_dma(&table, &func->insts[i], target);

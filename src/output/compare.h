@@ -15,11 +15,12 @@ typedef struct {
     const Tensor *tensor;            /* its declaration; NULL if it is gone */
     TensorList homes, copies;        /* what spilling has put in its place */
     uint32_t saves, reloads;         /* the instructions that spilling added for it */
+    int64_t leaving;                 /* blocks that leave and come back in place */
     int64_t load_cycles, load_bytes; /* of its other loads, as often as they run */
 } Version;
 
 static inline bool version_is_spilled(const Version *version) {
-    return version->homes.count + version->copies.count > 0;
+    return version->homes.count + version->copies.count > 0 || version->leaving > 0;
 }
 
 typedef enum { SIDE_OLD, SIDE_NEW, SIDES } Side;

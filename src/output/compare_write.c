@@ -32,9 +32,15 @@ static void write_count(size_t count, const char *one, const char *several, Writ
     write_format(out, "%zu %s", count, count == 1 ? one : several);
 }
 
+/* `2 copies, 1 save, 3 reloads`; in place `13 of 128 blocks, 1 save, 3 reloads`. */
 static void write_spilled(const Version *version, Writer *out) {
-    write_count(version->copies.count, "copy", "copies", out);
-    write_text(out, ", ");
+    if (version->copies.count > 0 || version->leaving == 0) {
+        write_count(version->copies.count, "copy", "copies", out);
+        write_text(out, ", ");
+    }
+    if (version->leaving > 0)
+        write_format(out, "%" PRId64 " of %" PRId64 " block%s, ", version->leaving,
+                     version->tensor->blocks, version->tensor->blocks == 1 ? "" : "s");
     write_count(version->saves, "save", "saves", out);
     write_text(out, ", ");
     write_count(version->reloads, "reload", "reloads", out);
@@ -179,6 +185,7 @@ static void json_version(JsonOut *json, const char *key, const Version *version)
     if (version_is_spilled(version)) {
         json_names(json, "homes", &version->homes);
         json_names(json, "copies", &version->copies);
+        if (version->leaving > 0) json_number(json, "blocks_that_leave", version->leaving);
         json_number(json, "saves", version->saves);
         json_number(json, "reloads", version->reloads);
     }
