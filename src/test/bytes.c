@@ -397,8 +397,13 @@ static bool run_both(Memory *was, Memory *is, PairedResult result, Arena *arena)
                 finish(was, &mine, &mine, step);
             }
         if (original.point != pair) return false;
-        if (!run_happens(&original)) continue;
+        if (!run_happens(&original) && !run_happens(&run)) continue;
+        if (!run_happens(&original)) return false;
         Execution theirs = begin(was, &original);
+        if (!run_happens(&run)) { /* a narrowed load */
+            finish(was, &theirs, &theirs, step);
+            continue;
+        }
         mine = begin(is, &run);
         if (!same_reading(&theirs, &mine)) return false;
         finish(was, &theirs, &theirs, step);

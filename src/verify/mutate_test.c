@@ -20,6 +20,7 @@
 #include "test/chance.h"
 #include "test/count.h"
 #include "test/random.h"
+#include "text/parse.h"
 #include "text/print.h"
 #include "verify/verify.h"
 
@@ -31,6 +32,7 @@ typedef struct {
     Func func;
     const Target *target;
     uint32_t *pair, *of;
+    bool in_place; /* the original has no marks of spill code: what has one is inserted */
     Arena *arena;
     Chance *chance;
 } Mutant;
@@ -57,7 +59,8 @@ static bool is_new(const Mutant *m, uint32_t tensor) {
 static bool is_inserted(const Mutant *m, const Inst *inst) {
     const char *mark = inst->kind == OP_SAVE ? "spill" : "reload";
     bool moves = inst->kind == OP_SAVE || inst->kind == OP_LOAD;
-    return moves && is_new(m, inst->operands[0].tensor) && meta_find(inst->meta, mark);
+    bool added = m->in_place || (moves && is_new(m, inst->operands[0].tensor));
+    return moves && added && meta_find(inst->meta, mark);
 }
 
 static bool stands_for(const Mutant *m, const Inst *is, const Inst *was) {
@@ -252,6 +255,112 @@ static bool other_block(Mutant *m) {
         return true;
     }
     return false;
+}
+
+/* --- Changes of results in place --- */
+
+/* A comparison of an inserted instruction or of a load, a copy that may be changed. */
+static Compare *pick_compare(Mutant *m) {
+    uint32_t start = pick(m, m->func.ninsts + 1);
+    for (uint32_t k = 0; k < m->func.ninsts; k++) {
+        uint32_t point = (start + k) % m->func.ninsts;
+        Inst *inst = &m->func.insts[point];
+        const Condition *was = inst->condition;
+        if (!was || (m->pair[point] != UINT32_MAX && inst->kind != OP_LOAD)) continue;
+        uint32_t had = 0;
+        if (m->pair[point] != UINT32_MAX && m->original->insts[m->pair[point]].condition)
+            had = m->original->insts[m->pair[point]].condition->count;
+        if (was->count == had) continue;
+        Condition *is = NEW(m->arena, Condition);
+        Compare *compares = RAW_ARRAY(m->arena, Compare, was->count);
+        for (uint32_t i = 0; i < was->count; i++)
+            compares[i] = was->compares[i];
+        *is = (Condition){compares, was->count};
+        inst->condition = is;
+        return &compares[had + pick(m, was->count - had)];
+    }
+    return NULL;
+}
+
+/* The constant on the right becomes one less or more. */
+static bool other_threshold(Mutant *m) {
+    Compare *compare = pick_compare(m);
+    int64_t value;
+    if (!compare || !affine_is_constant(compare->right, &m->func, &value)) return false;
+    int64_t other = chance_percent(m->chance, 50) || value == 0 ? value + 1 : value - 1;
+    compare->right = affine_constant(m->arena, other);
+    return true;
+}
+
+/* Another of the four comparisons that a load may be given. */
+static bool other_comparison(Mutant *m) {
+    static const Comparison kinds[] = {CMP_GE, CMP_LT, CMP_EQ, CMP_NE};
+    Compare *compare = pick_compare(m);
+    if (!compare) return false;
+    Comparison was = compare->comparison;
+    compare->comparison = kinds[pick(m, 4)];
+    return compare->comparison != was;
+}
+
+/* A load of the input runs in one iteration less of the loop around it. */
+static bool narrow_load(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, false, OP_LOAD, &point);
+    if (!inst || inst->loop == NO_LOOP) return false;
+    const Loop *loop = &m->func.loops[inst->loop];
+    uint32_t had = inst->condition ? inst->condition->count : 0;
+    Compare *compares = RAW_ARRAY(m->arena, Compare, had + 1);
+    for (uint32_t i = 0; i < had; i++)
+        compares[i] = inst->condition->compares[i];
+    Term *term = NEW(m->arena, Term);
+    *term = (Term){1, inst->loop};
+    int64_t value = loop->low + pick(m, (uint32_t)(loop->high - loop->low));
+    compares[had] = (Compare){(Affine){term, 1, 0}, affine_constant(m->arena, value), CMP_NE};
+    Condition *condition = NEW(m->arena, Condition);
+    *condition = (Condition){compares, had + 1};
+    inst->condition = condition;
+    return true;
+}
+
+/* An index of an inserted instruction is one more or less. */
+static bool shift_index(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, true, OP_OTHER, &point);
+    if (!inst) return false;
+    uint32_t i = pick(m, 2);
+    const Blocks *was = inst->operands[i].blocks;
+    if (!was || was->kind != BLOCKS_ONE) return false;
+    Term *terms = RAW_ARRAY(m->arena, Term, was->low.count + 1);
+    for (uint32_t t = 0; t < was->low.count; t++)
+        terms[t] = was->low.terms[t];
+    terms[was->low.count] = (Term){chance_percent(m->chance, 50) ? 1 : -1, NO_LOOP};
+    Blocks *is = NEW(m->arena, Blocks);
+    *is = (Blocks){.kind = BLOCKS_ONE, .low = {terms, was->low.count + 1, was->low.modulus}};
+    own_operands(m, inst)[i].blocks = is;
+    return true;
+}
+
+/* A block takes the place of another block of its tensor, or two change places. */
+static bool share_place(Mutant *m) {
+    uint32_t number = pick(m, m->func.ntensors);
+    Tensor *t = &m->func.tensors[number];
+    if (t->space != SPACE_SB || !t->at || t->blocks < 2) return false;
+    Place *at = RAW_ARRAY(m->arena, Place, t->blocks);
+    for (int64_t b = 0; b < t->blocks; b++)
+        at[b] = t->at[b];
+    uint32_t a = pick(m, (uint32_t)t->blocks), b = pick(m, (uint32_t)t->blocks);
+    at[a] = t->at[b];
+    if (chance_percent(m->chance, 30)) at[b] = t->at[a];
+    t->at = at;
+    return true;
+}
+
+/* A home loses its last block. */
+static bool shrink_home(Mutant *m) {
+    uint32_t number = pick(m, m->func.ntensors);
+    if (!is_home(m, number) || m->func.tensors[number].blocks < 2) return false;
+    m->func.tensors[number].blocks--;
+    return true;
 }
 
 /* An operand that is a working copy becomes another copy of the same tensor. */
@@ -494,7 +603,82 @@ static void mutants(void **state) {
     }
 }
 
+/* --- Results made by hand --- */
+
+static Module *read_module(Arena *arena, const char *path) {
+    Source source;
+    DiagQueue diags;
+    diag_init(&diags, arena);
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    enum { MOST = 1 << 16 };
+    char *text = RAW_ARRAY(arena, char, MOST);
+    size_t length = fread(text, 1, MOST, file);
+    fclose(file);
+    assert_in_range(length, 1, MOST - 1);
+    source_from_text(&source, arena, path, text, (uint32_t)length);
+    Module *module = NEW(arena, Module);
+    assert_true(parse_lf(&source, arena, &diags, module));
+    return module;
+}
+
+/* As the original is before allocation: its tensors are not fixed. */
+static void try_result(Class *classes, size_t nclasses, const char *name, uint64_t seed) {
+    Arena arena;
+    char path[256];
+    arena_init(&arena);
+    snprintf(path, sizeof path, "testdata/results/right/%s.lf", name);
+    Module *original = read_module(&arena, path);
+    snprintf(path, sizeof path, "testdata/results/right/%s.placed.lf", name);
+    Module *placed = read_module(&arena, path);
+    Chance chance = {seed};
+    Mutant base = {.original = &original->funcs[0],
+                   .func = placed->funcs[0],
+                   .target = &placed->target,
+                   .in_place = true,
+                   .arena = &arena,
+                   .chance = &chance};
+    find_of(&base);
+    find_pairs(&base);
+    assert_true(bytes_accept(&base));
+    assert_true(referee_accepts(&base));
+    for (size_t i = 0; i < nclasses; i++)
+        try_class(&classes[i], &base, seed);
+    arena_free(&arena);
+}
+
+static void mutants_in_place(void **state) {
+    (void)state;
+    static const char *const names[] = {
+        "accumulated_in_place", "remainder_in_the_home",   "two_sets_of_blocks",
+        "narrowed_prefetch",    "condition_on_a_prefetch",
+    };
+    Class classes[] = {
+        {"threshold", other_threshold, false, 0, 0},
+        {"comparison", other_comparison, false, 0, 0},
+        {"narrowed load", narrow_load, false, 0, 0},
+        {"shifted index", shift_index, false, 0, 0},
+        {"shared place", share_place, false, 0, 0},
+        {"moved place", move_place, false, 0, 0},
+        {"smaller home", shrink_home, false, 0, 0},
+        {"dropped store", drop_store, false, 0, 0},
+        {"dropped reload", drop_reload, false, 0, 0},
+        {"swapped with the next", swap_next, false, 0, 0},
+        {"lost condition", lose_condition, false, 0, 0},
+    };
+    size_t nclasses = sizeof classes / sizeof *classes;
+    for (size_t n = 0; n < sizeof names / sizeof *names; n++)
+        for (uint64_t seed = FIRST; seed < FIRST + 4 + test_count() / 10; seed++)
+            try_result(classes, nclasses, names[n], seed);
+    for (size_t i = 0; i < nclasses; i++) {
+        print_message("%-24s %5u mutants, %5u wrong, all caught\n", classes[i].name,
+                      classes[i].made, classes[i].wrong);
+        assert_in_range(classes[i].wrong, 1, UINT32_MAX);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mutants)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mutants),
+                                       cmocka_unit_test(mutants_in_place)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
