@@ -3,37 +3,61 @@
 #include "ir/runs.h"
 #include "support/checked.h"
 
+/* How often a DMA's instruction runs. `trips`: of the loops around it. */
+static int64_t runs_of(const Func *func, const Inst *inst, int64_t trips) {
+    return inst->condition ? inst_runs(func, inst) : trips;
+}
+
+static int64_t moves_of(const Func *func, const Inst *inst, const Operand *operand, int64_t trips) {
+    if (inst->condition || (operand->blocks && operand->blocks->kind == BLOCKS_RANGE))
+        return inst_moves(func, inst, operand);
+    return saturating_mul(trips, operand_most_blocks(func, operand));
+}
+
 /* What moves is what the end in the State Buffer names. */
-static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, const Target *target) {
+static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t trips,
+                    const Target *target) {
     if (inst->kind != OP_LOAD && inst->kind != OP_SAVE) return;
     const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
     const Tensor *tensor = &func->tensors[operand->tensor];
     const Region *region = operand->region;
     int64_t partitions = region ? region->p1 - region->p0 : tensor->partitions;
     int64_t bytes = region ? region->b1 - region->b0 : tensor->bytes;
-    int64_t times = inst_moves(func, inst, operand);
+    int64_t times = moves_of(func, inst, operand, trips);
     sum->cycles =
         saturating_add(sum->cycles, saturating_mul(times, latency_dram(target, partitions, bytes)));
     sum->bytes =
         saturating_add(sum->bytes, saturating_mul(times, saturating_mul(partitions, bytes)));
     bool save = inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
     bool reload = inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
+    if (!save && !reload) return;
+    int64_t *count = save ? &sum->saves_run : &sum->reloads_run;
+    *count = saturating_add(*count, runs_of(func, inst, trips));
     sum->saves += save;
     sum->reloads += reload;
-    if (save) sum->saves_run = saturating_add(sum->saves_run, inst_runs(func, inst));
-    if (reload) sum->reloads_run = saturating_add(sum->reloads_run, inst_runs(func, inst));
 }
 
 DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target) {
     DmaSum sum = {0};
-    add_dma(&sum, func, inst, target);
+    add_dma(&sum, func, inst, loop_trips(func, inst->loop), target);
     return sum;
 }
 
 DmaSum sum_dmas(const Func *func, const Target *target) {
     DmaSum sum = {0};
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        add_dma(&sum, func, &func->insts[i], target);
+    Arena scratch;
+    arena_init(&scratch);
+    int64_t *trips = RAW_ARRAY(&scratch, int64_t, func->nloops);
+    for (uint32_t l = 0; l < func->nloops; l++) {
+        const Loop *loop = &func->loops[l];
+        trips[l] = saturating_mul(loop->parent == NO_LOOP ? 1 : trips[loop->parent],
+                                  saturating_sub(loop->high, loop->low));
+    }
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        add_dma(&sum, func, inst, inst->loop == NO_LOOP ? 1 : trips[inst->loop], target);
+    }
+    arena_free(&scratch);
     return sum;
 }
 

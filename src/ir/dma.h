@@ -10,11 +10,11 @@ typedef struct {
     int64_t saves_run, reloads_run; /* how often these run */
 } DmaSum;
 
-/* Sums the loads and saves of a function. O(instructions times loops around them), and what
- * inst_runs() takes where there are conditions. */
+/* Sums the loads and saves of a function. O(instructions + loops), and what inst_moves() takes
+ * where there are conditions or ranges. */
 DmaSum sum_dmas(const Func *func, const Target *target);
 
-/* The same for one instruction. */
+/* The same for one instruction. O(loops around it), likewise. */
 DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target);
 
 /* Cycles of one DMA of one whole block of a tensor. */

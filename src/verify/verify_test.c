@@ -834,7 +834,8 @@ static void in_place(void **state) {
         {"load %h[i - 2]", "load %X[i]", LOST_BLOCK "hold what %X had on entry (i = 2)"},
         {"0:48\n", "0:32\n", NULL},
         {"0:16, 0:32", "0:16, 0:16",
-         "`save` reads %t, but block 1, bytes 0-15 in partitions 0-127 were overwritten by block 2 of %t (i = "
+         "`save` reads %t, but block 1, bytes 0-15 in partitions 0-127 were overwritten by block 2 "
+         "of %t (i = "
          "1)"},
         {"%h : dram<2", "%h : dram<1", "index outside %h: block 1 of 1 at i = 3"},
     };
