@@ -64,9 +64,9 @@ static uint64_t join_between(JointSearch *search, uint32_t from, uint32_t end) {
 }
 
 /* Decides the points in [from, end) of the best solution again. Returns the steps that it took. */
-static uint64_t search_points(JointSearch *search, uint32_t from, uint32_t end, double deadline) {
-    enum { WIDTH = 50 };
-    BeamOptions options = draw_options(search, WIDTH, deadline);
+static uint64_t search_points(JointSearch *search, uint32_t from, uint32_t end, uint32_t width,
+                              double deadline) {
+    BeamOptions options = draw_options(search, width, deadline);
     solution_copy(search, &search->spare, &search->best);
     bool found = beam_search_between(search->beam, options, from, end, &search->spare);
     uint64_t used = beam_steps(search->beam);
@@ -77,15 +77,30 @@ static uint64_t search_points(JointSearch *search, uint32_t from, uint32_t end, 
     return used;
 }
 
+/* Points of the shortest part: two mean lives of a value, as what lasts beyond a part stays in its
+ * place. */
+static uint32_t shortest_part(const JointSearch *search) {
+    enum { LEAST = 16, LIVES = 2 };
+    uint64_t sum = 0, lives = 0;
+    for (uint32_t i = 0; i < search->time.npieces; i++)
+        sum += search->time.pieces[i].last - search->time.pieces[i].first + 1;
+    for (uint32_t i = 0; i < search->count; i++)
+        lives += !search->items[i].linked;
+    uint64_t length = lives > 0 ? LIVES * sum / lives : LEAST;
+    if (length > search->problem->npoints) length = search->problem->npoints;
+    return length > LEAST ? (uint32_t)length : LEAST;
+}
+
 void search_neighbourhoods(JointSearch *search, JointEffort effort) {
-    enum { SHORTEST = 16, MOST_MORE = 32 };
-    uint32_t npoints = search->problem->npoints;
+    enum { MORE = 2 /* times the shortest */, WORK = 800 };
+    uint32_t npoints = search->problem->npoints, shortest = shortest_part(search);
+    uint32_t width = WORK / shortest > NARROW ? WORK / shortest : NARROW;
     search->noise = 0;
     for (uint64_t used = 0;
          used < effort.steps && search->best.cost > 0 && !clock_is_past(effort.deadline); used++) {
-        uint32_t length = SHORTEST + search_draw(search, MOST_MORE);
+        uint32_t length = shortest + search_draw(search, MORE * shortest);
         uint32_t at = search_draw(search, npoints + length);
         uint32_t from = at > length ? at - length : 0, end = at < npoints ? at : npoints;
-        if (end > from) used += search_points(search, from, end, effort.deadline);
+        if (end > from) used += search_points(search, from, end, width, effort.deadline);
     }
 }
