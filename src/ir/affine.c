@@ -176,6 +176,21 @@ Affine affine_difference(Arena *arena, Affine a, Affine b) {
     return (Affine){terms, count, 0};
 }
 
+Affine shift_affine(Arena *arena, Affine affine, int64_t by) {
+    if (by == 0) return affine;
+    Term *terms = RAW_ARRAY(arena, Term, (size_t)affine.count + 1);
+    uint32_t count = 0, last = affine.count; /* position of the last constant */
+    for (uint32_t i = 0; i < affine.count; i++)
+        if (affine.terms[i].loop == NO_LOOP) last = i;
+    for (uint32_t i = 0; i < affine.count; i++) {
+        Term term = affine.terms[i];
+        if (i == last) term.coefficient = saturating_add(term.coefficient, by);
+        if (i != last || term.coefficient != 0 || affine.count == 1) terms[count++] = term;
+    }
+    if (last == affine.count) terms[count++] = (Term){by, NO_LOOP};
+    return (Affine){terms, count, affine.modulus};
+}
+
 static bool same_terms(Affine a, Affine b) {
     if (a.count != b.count || a.modulus != b.modulus) return false;
     for (uint32_t i = 0; i < a.count; i++)

@@ -66,6 +66,11 @@ bool affine_equal(Affine a, Affine b);
  * stands alone. Neither has a modulus. In the arena. */
 Affine affine_difference(Arena *arena, Affine a, Affine b);
 
+/* The same with `by` more, saturated: in its last constant, which is dropped where it comes to 0
+ * and does not stand alone, or as a last term where there is none. Of a remainder, that of the sum:
+ * the value itself is `by` more only where that is one of its remainders. In the arena. */
+Affine shift_affine(Arena *arena, Affine affine, int64_t by);
+
 /* The sum without its modulus. */
 static inline Affine affine_sum(Affine affine) {
     return (Affine){affine.terms, affine.count, 0};

@@ -263,13 +263,38 @@ static bool is_plain_load(const Inst *inst, const Operand *dst) {
            !inst_src(inst)->region && !dst->region;
 }
 
+/* True if the wanted block is one of those that the loop's iterations write: its index, less what
+ * the write's has beside the loop's own index, stays between the first one's and the last one's. */
+static bool is_filled(const Func *func, Affine wanted, Affine index, uint32_t outermost,
+                      Arena *arena) {
+    const Loop *loop = &func->loops[outermost];
+    int64_t step = affine_coefficient(index, outermost), other;
+    Term own = {step, outermost};
+    Affine rest = affine_difference(arena, index, (Affine){&own, 1, 0});
+    int64_t low = step > 0 ? loop->low : -(loop->high - 1);
+    int64_t high = step > 0 ? loop->high - 1 : -loop->low;
+    Range range;
+    if (!wanted.modulus) {
+        range = affine_range(affine_difference(arena, wanted, rest), func, NULL);
+    } else {
+        if (!affine_is_constant(rest, func, &other)) return false;
+        range = affine_range(wanted, func, NULL);
+        low = saturating_add(low, other);
+        high = saturating_add(high, other);
+    }
+    return low <= range.low && range.high <= high;
+}
+
 /* True if the load brings the whole block before the reload: by itself, or in all iterations of
  * loop `apart`. */
-static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart) {
+static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart,
+                         Arena *arena) {
     const Blocks *blocks = write->dst->blocks;
     if (write->hit != MAY_TOUCH) return true;
     return apart != NO_LOOP && blocks && blocks->kind == BLOCKS_ONE &&
-           fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low);
+           fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low) &&
+           is_filled(query->plan->func, wanted_block(query->range, query->offset, arena),
+                     blocks->low, apart, arena);
 }
 
 /* True if neither place changes between load and reload, on any path. */
@@ -298,7 +323,7 @@ bool remat(const RematQuery *query, Arena *arena, DramSource *source) {
     if (!is_plain_load(inst, write.dst)) return false;
     const Operand *src = inst_src(inst);
     uint32_t apart = outermost_apart(func, inst->loop, query->range->level);
-    if (!brings_block(query, &write, apart) || !stays_unchanged(query, load, apart, arena))
+    if (!brings_block(query, &write, apart, arena) || !stays_unchanged(query, load, apart, arena))
         return false;
     *source =
         (DramSource){.access = write.access, .tensor = src->tensor, .same_form = apart == NO_LOOP};

@@ -29,6 +29,7 @@ typedef struct {
     uint32_t *origin_inst;          /* [ninsts] instruction of the plan's function, or INSERTED */
     uint32_t removed; /* inserted DMAs that were found to be needless, and loads dropped */
     const Live *live; /* ranges of func where they are known already, else NULL */
+    bool in_time;     /* blocks leave in place, and those that never meet in time share places */
 } Rewritten;
 
 typedef struct {

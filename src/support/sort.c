@@ -105,3 +105,18 @@ void sort_keys(SortKey *keys, size_t count, Arena *scratch) {
     else
         merge_sort(keys, count, spare);
 }
+
+void sort_rows(const uint64_t *rows, uint32_t nkeys, uint32_t *order, uint32_t count,
+               Arena *scratch) {
+    SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
+    uint32_t *before = RAW_ARRAY(scratch, uint32_t, count);
+    for (uint32_t k = 0; k < nkeys; k++) {
+        for (uint32_t i = 0; i < count; i++) {
+            before[i] = order[i];
+            keys[i] = (SortKey){rows[(size_t)order[i] * nkeys + k], i};
+        }
+        sort_keys(keys, count, scratch);
+        for (uint32_t i = 0; i < count; i++)
+            order[i] = before[keys[i].id];
+    }
+}

@@ -17,4 +17,9 @@ typedef struct {
  * they do not, O(count log count) both. */
 void sort_keys(SortKey *keys, size_t count, Arena *scratch);
 
+/* Puts order[count] into the order of rows of `nkeys` numbers, of which the last counts most: rows
+ * that are equal stay as they were. O(nkeys * count log count). */
+void sort_rows(const uint64_t *rows, uint32_t nkeys, uint32_t *order, uint32_t count,
+               Arena *scratch);
+
 #endif

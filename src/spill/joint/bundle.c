@@ -15,7 +15,7 @@ static LiveRange points_of(const JointSearch *search, uint32_t id) {
 }
 
 static void sort_pieces(JointSearch *search) {
-    Timeline *time = &search->time;
+    JointAxis *time = &search->time;
     SortKey *order = RAW_ARRAY(search->memory, SortKey, (size_t)search->count * 2);
     for (uint32_t id = 0; id < 2 * search->count; id++) {
         LiveRange points = points_of(search, id);
@@ -34,7 +34,7 @@ static void sort_pieces(JointSearch *search) {
 }
 
 static void fill_buckets(JointSearch *search) {
-    Timeline *time = &search->time;
+    JointAxis *time = &search->time;
     time->nbuckets = search->problem->npoints / BUCKET + 1;
     time->starting = NEW_ARRAY(search->memory, uint32_t, (size_t)time->nbuckets + 1);
     uint32_t *next = NEW_ARRAY(search->memory, uint32_t, (size_t)time->nbuckets + 2);
@@ -94,7 +94,7 @@ static bool conflicts_with(const JointSearch *search, const Bundle *bundle, uint
 }
 
 ConflictWalk conflicts_begin(const JointSearch *search, const Bundle *bundle) {
-    const Timeline *time = &search->time;
+    const JointAxis *time = &search->time;
     uint32_t first = bundle->first / BUCKET, last = bundle->last / BUCKET;
     return (ConflictWalk){
         time->entered + time->entering[first], time->entered + time->entering[first + 1],

@@ -22,7 +22,7 @@ typedef struct {
     uint32_t *entering;  /* [nbuckets + 1] the first of those of each bucket */
     uint32_t nbuckets;
     bool has_holes; /* the points of some piece are more than one interval */
-} Timeline;
+} JointAxis;
 
 /* Fills the timeline of the search. O(pieces log pieces + buckets that pieces cross). */
 void timeline_fill(JointSearch *search);

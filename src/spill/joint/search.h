@@ -26,7 +26,7 @@ struct JointSearch {
     const JointProblem *problem;
     const JointSegment *items; /* segments */
     uint32_t count, size;      /* as in the problem */
-    Timeline time;
+    JointAxis time;
 
     /* The solution now. */
     bool *kept;                     /* [count + 1] the gap before each */
