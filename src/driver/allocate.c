@@ -216,9 +216,9 @@ static void forget_places(Func *func) {
 
 /* Copies that can be made to do nothing; earlier places; marks. */
 static void settle_places(Job *job, Arena *scratch) {
-    if (job->options->coalesce && !job->stable)
+    if (job->options->coalesce && !job->stable && !job->code.in_time)
         job->result.report.coalesced += recolour(job->code.func, scratch);
-    if (job->earlier.func && !job->stable) go_back_to_earlier(job);
+    if (job->earlier.func && !job->stable && !job->code.in_time) go_back_to_earlier(job);
     mark_copies(job->code.func, job->arena);
 }
 

@@ -7,6 +7,7 @@
 #include "spill/headroom.h"
 #include "spill/joint/joint.h"
 #include "spill/residency/residency.h"
+#include "spill/time/time.h"
 #include "spill/unspill.h"
 #include "support/clock.h"
 
@@ -16,22 +17,24 @@ enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 100000
 
 static const Strategy STRATEGIES[] = {
     /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric,
-       few */
-    {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
-    {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0},
-    {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
-    {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
-    {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1},
-    {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+       few, straight */
+    {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
+    {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
+    {"time", START_TIME, SPILL_NOTHING, PLACE_EXACT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
+    {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 1},
+    {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 1},
+    {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1, 1},
+    {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0,
+     1},
     {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0,
-     0},
-    {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0},
+     0, 1},
+    {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 0},
     {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, SMALL, ALWAYS, 0, 25 * MILLION, 0,
-     0, 0},
-    {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, SHORT, 0, 0, 1, 0, 0},
-    {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0},
-    {"headroom-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 0, 15, 0, 0, 0, 0},
-    {"seed", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 0, ALWAYS, MEDIUM, 0, 0, 0, 0, 0},
+     0, 0, 1},
+    {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, SHORT, 0, 0, 1, 0, 0, 1},
+    {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0, 1},
+    {"headroom-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 0, 15, 0, 0, 0, 0, 1},
+    {"seed", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 0, ALWAYS, MEDIUM, 0, 0, 0, 0, 0, 0},
 };
 
 StrategyTable all_strategies(void) {
@@ -158,8 +161,15 @@ static Method method_of(const Strategy *row, const Options *options, int effort)
     return method;
 }
 
+/* Loops laid out in time: blocks move, and are never alike. */
+static bool admits_time(const Facts *facts, const Options *options) {
+    return facts->func->nloops > 0 && options->split && options->reload_elim &&
+           options->allocator != ALLOCATOR_FLAT;
+}
+
 static bool admits(const Facts *facts, const Options *options, const Strategy *row, int effort) {
     enum { USUAL = 2 };
+    if (row->start == START_TIME && !admits_time(facts, options)) return false;
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
     if (row->start == START_JOINT && !options->split) return false;   /* it moves tensors */
     if (row->few_cuts && facts->func->ninsts <= MEDIUM) return false; /* `joint` does the same */
@@ -187,7 +197,8 @@ static void run_row(const Facts *facts, const Strategy *row, Method method, Race
     State *state = state_make(facts, method);
     int64_t least = race->best ? state_cycles(race->best) : INT64_MAX;
     State *worse = state;
-    const char *why = run_rounds(row, state, least);
+    const char *why =
+        row->start == START_TIME ? spill_in_time(state) : run_rounds(row, state, least);
     report_tried(state, why, race->log);
     if (row->start == START_CHOICE && row->percent == 0 && !row->flat && race->chosen == 0)
         race->chosen = state->chosen;
@@ -224,6 +235,7 @@ State *run_strategies(const Facts *facts, const Options *options, Writer *log) {
             const Strategy *row = &options->table.items[i];
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback &&
                             !is_endless(facts->func);
+            fallback |= facts->func->nloops > 0 && row->straight;
             bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, &race);
             if (admits(facts, options, row, effort) && !(race.best && fallback) && !idle)
                 run_row(facts, row, method_of(row, options, effort), &race);

@@ -9,7 +9,7 @@
 
 /* What a strategy cuts before its first round, and after each that failed: see
  * residency/residency.h, joint/joint.h, chaitin.h, headroom.h and conflicts.h in spill/. */
-typedef enum { START_UNCUT, START_CHOICE, START_JOINT } Start;
+typedef enum { START_UNCUT, START_CHOICE, START_JOINT, START_TIME } Start;
 typedef enum { SPILL_NOTHING, SPILL_CHAITIN, SPILL_HEADROOM, SPILL_CONFLICTS } Spiller;
 
 typedef struct Strategy {
@@ -27,6 +27,8 @@ typedef struct Strategy {
     bool flat;      /* costs, ranges and select of the flat allocator, whatever was asked for */
     uint8_t metric; /* added to the metric that was asked for, modulo 3 */
     bool few_cuts;  /* given up where the first choice cuts more than one gap in 32 */
+    bool straight;  /* for straight code: where there are loops it runs only if no row before it has
+                       found places */
 } Strategy;
 
 /* The table. */

@@ -1,0 +1,126 @@
+#include "spill/time/cells.h"
+
+/* An access before those of a cell are brought together. */
+typedef struct {
+    uint32_t cell;
+    bool later; /* it held a value before */
+    CellAccess access;
+} Named;
+
+typedef struct {
+    const Timeline *timeline;
+    const Func *func;
+    Cells *cells;
+    Arena scratch;
+    Named *named; /* in order of time */
+    size_t nnamed, capacity;
+    uint32_t most;
+    uint32_t *latest; /* [ncells] 1 + its latest in `named` */
+    int64_t *indices; /* [nloops] of the point */
+    uint32_t frame;   /* that `indices` are of */
+} CellPass;
+
+static bool number_cells(CellPass *pass, Arena *arena) {
+    const Func *func = pass->func;
+    Cells *cells = pass->cells;
+    uint64_t count = 0;
+    cells->first_cell = RAW_ARRAY(arena, uint32_t, (size_t)func->ntensors + 1);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        cells->first_cell[t] = (uint32_t)count;
+        if (func->tensors[t].space == SPACE_SB) count += (uint64_t)func->tensors[t].blocks;
+        if (count > pass->most) return false;
+    }
+    cells->first_cell[func->ntensors] = cells->ncells = (uint32_t)count;
+    cells->tensor = RAW_ARRAY(arena, uint32_t, count);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        for (uint32_t c = cells->first_cell[t]; c < cells->first_cell[t + 1]; c++)
+            cells->tensor[c] = t;
+    return true;
+}
+
+/* A part that is written leaves the rest as it was: that is needed where there is a value. */
+static void add_access(CellPass *pass, uint32_t cell, CellAccess access, bool partial) {
+    uint32_t latest = pass->latest[cell];
+    if (latest && pass->named[latest - 1].access.point == access.point) {
+        Named *same = &pass->named[latest - 1];
+        if (same->access.operand == ENTRY_OPERAND) return; /* it holds the value already */
+        same->access.reads |= access.reads || (partial && same->later);
+        same->access.writes |= access.writes;
+        return;
+    }
+    access.reads |= partial && latest > 0;
+    Named named = {cell, latest > 0 || access.operand == ENTRY_OPERAND, access};
+    PUSH(&pass->scratch, pass->named, pass->nnamed, pass->capacity, named);
+    pass->latest[cell] = (uint32_t)pass->nnamed;
+}
+
+static void add_operand(CellPass *pass, uint32_t point, uint32_t o) {
+    const Inst *inst = &pass->func->insts[pass->timeline->points[point].inst];
+    const Operand *operand = &inst->operands[o];
+    const Tensor *tensor = &pass->func->tensors[operand->tensor];
+    if (tensor->space != SPACE_SB) return;
+    int64_t low = 0, high = tensor->blocks;
+    const Blocks *blocks = operand->blocks;
+    if (blocks && blocks->kind != BLOCKS_ALL) low = affine_value(blocks->low, pass->indices);
+    if (blocks && blocks->kind == BLOCKS_ONE) high = low + 1;
+    if (blocks && blocks->kind == BLOCKS_RANGE) high = affine_value(blocks->high, pass->indices);
+    bool writes = o < inst->ndst;
+    CellAccess access = {.point = point,
+                         .operand = (uint16_t)o,
+                         .reads = !writes || inst->accumulate,
+                         .writes = writes};
+    bool partial = writes && !operand_is_whole(pass->func, operand);
+    for (int64_t b = low < 0 ? 0 : low; b < high && b < tensor->blocks; b++)
+        add_access(pass, pass->cells->first_cell[operand->tensor] + (uint32_t)b, access, partial);
+}
+
+static bool add_point(CellPass *pass, uint32_t point) {
+    const TimePoint *at = &pass->timeline->points[point];
+    const Inst *inst = &pass->func->insts[at->inst];
+    if (at->frame != pass->frame) frame_first(pass->timeline, at->frame, pass->indices);
+    pass->frame = at->frame;
+    uint32_t count = inst->ndst + inst->nsrc;
+    if (count >= ENTRY_OPERAND) return false;
+    for (uint32_t o = 0; o < count; o++)
+        add_operand(pass, point, o);
+    return pass->nnamed <= pass->most;
+}
+
+/* All blocks of an input are written at once, before the first instruction. */
+static void add_entries(CellPass *pass) {
+    const Cells *cells = pass->cells;
+    for (uint32_t c = 0; c < cells->ncells && pass->timeline->npoints > 0; c++) {
+        CellAccess entry = {.point = 0, .operand = ENTRY_OPERAND, .writes = true};
+        if (pass->func->tensors[cells->tensor[c]].input) add_access(pass, c, entry, false);
+    }
+}
+
+static void gather(CellPass *pass, Arena *arena) {
+    Cells *cells = pass->cells;
+    cells->first = NEW_ARRAY(arena, uint32_t, (size_t)cells->ncells + 2);
+    cells->accesses = RAW_ARRAY(arena, CellAccess, pass->nnamed);
+    for (size_t i = 0; i < pass->nnamed; i++)
+        cells->first[pass->named[i].cell + 2]++;
+    for (uint32_t c = 2; c <= cells->ncells + 1; c++)
+        cells->first[c] += cells->first[c - 1];
+    for (size_t i = 0; i < pass->nnamed; i++)
+        cells->accesses[cells->first[pass->named[i].cell + 1]++] = pass->named[i].access;
+}
+
+bool find_cells(TimeFacts *facts, uint32_t most, Arena *arena) {
+    CellPass pass = {.timeline = &facts->timeline,
+                     .func = facts->func,
+                     .cells = &facts->cells,
+                     .most = most,
+                     .frame = NO_FRAME};
+    arena_init(&pass.scratch);
+    bool fits = number_cells(&pass, arena);
+    pass.latest = NEW_ARRAY(&pass.scratch, uint32_t, fits ? facts->cells.ncells : 0);
+    pass.indices = NEW_ARRAY(&pass.scratch, int64_t, pass.func->nloops);
+    if (fits) add_entries(&pass);
+    for (uint32_t p = 0; fits && p < facts->timeline.npoints; p++)
+        fits = add_point(&pass, p);
+    if (fits) gather(&pass, arena);
+    arena_free(&pass.scratch);
+    return fits;
+}

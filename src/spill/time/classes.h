@@ -1,0 +1,20 @@
+/* Classes: gaps of time that one place of the text serves. */
+#ifndef SPILL_TIME_CLASSES_H
+#define SPILL_TIME_CLASSES_H
+
+#include "spill/time/time_facts.h"
+
+/* Requires gaps. Fills facts->classes. O(gaps log gaps). */
+void find_classes(TimeFacts *facts, Arena *arena);
+
+/* What conditions at an instruction may speak of: the operand's block, the sides of its own
+ * condition, the index of each loop around it, outermost first. */
+typedef struct {
+    Affine *items; /* [count] none is constant, no two are equal */
+    uint32_t count;
+} Sides;
+
+/* `operand`: of the instruction, UINT32_MAX for none. O(depth + condition), squared. */
+Sides find_sides(const Func *func, uint32_t inst, uint32_t operand, Arena *arena);
+
+#endif

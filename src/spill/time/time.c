@@ -1,0 +1,282 @@
+#include "spill/time/time.h"
+
+#include <string.h>
+
+#include "ir/dma.h"
+#include "spill/time/cells.h"
+#include "spill/time/classes.h"
+#include "spill/time/fold.h"
+#include "spill/time/gaps.h"
+#include "spill/time/keep.h"
+#include "spill/time/place_cells.h"
+#include "spill/time/relocate.h"
+#include "spill/time/sources.h"
+#include "spill/time/webs.h"
+#include "support/clock.h"
+
+enum { FULL = 30000, MOST_POINTS = 1000000, MOST_ACCESSES = 8000000 };
+
+/* What is known before anything is decided, and room to leave free. */
+typedef struct {
+    TimeFacts facts;
+    uint32_t *headroom; /* [npoints] granules */
+    bool hopeless;      /* what must be on chip has no room: no choice helps */
+} Outlook;
+
+/* What is kept, and where. */
+typedef struct {
+    bool *kept; /* [gaps] */
+    Webs webs;
+    Rect *rects; /* [cells of the webs] */
+    int64_t cost;
+} Answer;
+
+static bool look_out(State *state, Outlook *outlook) {
+    enum { LARGEST = 1 << 28 /* granules whose sums 32 bits hold */ };
+    TimeFacts *facts = &outlook->facts;
+    Arena *arena = &state->memory;
+    *facts = (TimeFacts){
+        .func = state->facts->func, .target = state->facts->target, .size = state->facts->size};
+    if (facts->size > LARGEST ||
+        !lay_out(facts->func, FULL, MOST_POINTS, arena, &facts->timeline) ||
+        facts->timeline.npoints == 0 || !find_cells(facts, MOST_ACCESSES, arena) ||
+        !find_gaps(facts, state->facts->remat, arena))
+        return false;
+    find_classes(facts, arena);
+    find_source_forms(facts, arena);
+    outlook->headroom = NEW_ARRAY(arena, uint32_t, facts->timeline.npoints);
+    return true;
+}
+
+static KeepProblem keep_problem(const State *state, const Outlook *outlook, uint64_t seed) {
+    enum { STEPS = 30000000 };
+    return (KeepProblem){.facts = &outlook->facts,
+                         .headroom = outlook->headroom,
+                         .steps = STEPS * state->method.scale,
+                         .seed = seed,
+                         .deadline = state->facts->deadline};
+}
+
+/* The choice of gaps, by sums of heights; returns its cost. */
+static int64_t choose(State *state, const Outlook *outlook, uint64_t seed, bool *kept) {
+    KeepProblem problem = keep_problem(state, outlook, seed);
+    Arena scratch;
+    arena_init(&scratch);
+    int64_t cost = keep_gaps(&problem, kept, &scratch);
+    arena_free(&scratch);
+    return cost;
+}
+
+/* ---- places ---- */
+
+/* Leaves room free where the sums of bands did not tell what is needed. */
+static void leave_overload(const State *state, Outlook *outlook, const PlacedCells *placed) {
+    for (uint32_t p = 0; p < outlook->facts.timeline.npoints; p++) {
+        uint32_t need = placed->pressure.need[p], size = state->facts->size;
+        if (need > size) outlook->headroom[p] += need - size;
+    }
+}
+
+static void take_rects(const PlacedCells *placed, Answer *answer) {
+    for (uint32_t c = 0; c < answer->webs.facts.cells.ncells; c++) {
+        uint32_t n = placed->nodes.of[c];
+        const Rect *rects = n == NO_NODE ? NULL : placed->places.placement.rects[n];
+        answer->rects[c] = rects ? rects[0] : (Rect){0};
+    }
+}
+
+/* Looks for places for the webs of what `joined` keeps, such that what answer->kept keeps has room.
+ */
+static PlacedCells place_webs(State *state, const Outlook *outlook, const bool *joined,
+                              Answer *answer) {
+    answer->webs = find_webs(&outlook->facts, joined, &state->memory);
+    Placer placer = state_placer(state, true);
+    arena_free(&state->round_memory);
+    PlacedCells placed =
+        place_cells(&answer->webs.facts, answer->kept, &placer, &state->round_memory);
+    answer->rects = RAW_ARRAY(&state->memory, Rect, answer->webs.facts.cells.ncells);
+    take_rects(&placed, answer);
+    state->rounds++;
+    return placed;
+}
+
+/* Looks for places for all that is kept; true if they are found. Else some have theirs. */
+static bool place_answer(State *state, Outlook *outlook, Answer *answer) {
+    PlacedCells placed = place_webs(state, outlook, answer->kept, answer);
+    if (placed.pressure.peak > state->facts->size) leave_overload(state, outlook, &placed);
+    if (!placed.places.placed) state->score = placed.places.placement.score;
+    return placed.places.placed;
+}
+
+/* The webs of what `kept` keeps, with the places of another answer. */
+static Answer answer_with(State *state, const Outlook *outlook, const bool *kept,
+                          const Answer *from) {
+    Arena *arena = &state->memory;
+    Answer answer = {.kept = from->kept, .cost = INT64_MAX};
+    answer.webs = find_webs(&outlook->facts, kept, arena);
+    uint32_t naccesses = outlook->facts.cells.first[outlook->facts.cells.ncells];
+    Rect *at = NEW_ARRAY(&state->round_memory, Rect, naccesses);
+    const Cells *cells = &from->webs.facts.cells;
+    for (uint32_t c = 0; c < cells->ncells; c++)
+        for (uint32_t a = cells->first[c]; a < cells->first[c + 1]; a++)
+            at[from->webs.access[a]] = from->rects[c];
+    cells = &answer.webs.facts.cells;
+    answer.rects = NEW_ARRAY(arena, Rect, cells->ncells);
+    for (uint32_t c = 0; c < cells->ncells; c++)
+        if (cells->first[c] < cells->first[c + 1])
+            answer.rects[c] = at[answer.webs.access[cells->first[c]]];
+    return answer;
+}
+
+/* Random numbers and steps of one search; the steps left are the caller's. */
+typedef struct {
+    uint64_t seed;
+    uint64_t *steps;
+} Search;
+
+/* Moves cells of the answer's webs; true if what comes of it is legal. */
+static bool improve_answer(State *state, const Outlook *outlook, Answer *answer, Search search) {
+    KeepProblem problem = keep_problem(state, outlook, search.seed);
+    problem.facts = &answer->webs.facts;
+    CellPlaces places = relocate(&problem, answer->rects, search.steps, &state->memory);
+    answer->rects = places.rects;
+    answer->kept = places.kept;
+    answer->cost = places.cost;
+    return places.legal;
+}
+
+/* Takes the other answer where it is legal and cheaper. */
+static void take_cheaper(Answer *best, const Answer *other, bool legal) {
+    if (legal && other->cost < best->cost) *best = *other;
+}
+
+/* Places in which nothing is kept but what must be, and what they happen to keep then. */
+static void find_least_answer(State *state, Outlook *outlook, const bool *all, Search search,
+                              Answer *best) {
+    const TimeGaps *gaps = &outlook->facts.gaps;
+    bool *least = RAW_ARRAY(&state->memory, bool, gaps->count);
+    for (uint32_t g = 0; g < gaps->count; g++)
+        least[g] = gaps->resident[outlook->facts.cells.tensor[gaps->gaps[g].cell]];
+    const bool *joined[] = {all, least};
+    for (int i = 0; i < 2 && best->cost == INT64_MAX; i++) {
+        Answer answer = {.kept = least};
+        PlacedCells placed = place_webs(state, outlook, joined[i], &answer);
+        outlook->hopeless = placed.pressure.peak > state->facts->size;
+        if (placed.places.placed)
+            take_cheaper(best, &answer, improve_answer(state, outlook, &answer, search));
+    }
+}
+
+/* Moves cells: between places of webs that the choice has cut apart; of whole webs, from no places
+ * at all; and of webs that the best of these cuts apart. */
+static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search search,
+                            Answer *best) {
+    enum { MOST_TURNS = 3, PARTS = 3 };
+    bool *all = RAW_ARRAY(&state->memory, bool, outlook->facts.gaps.count);
+    memset(all, true, outlook->facts.gaps.count);
+    Answer whole = answer_with(state, outlook, all, from), own = *from;
+    memset(whole.rects, 0, whole.webs.facts.cells.ncells * sizeof *whole.rects);
+    Answer *starts[] = {&own, &whole};
+    uint64_t part = *search.steps / PARTS, left = 0;
+    Search some = {search.seed, &left};
+    for (int i = 0; i < 2; i++) {
+        left += part;
+        take_cheaper(best, starts[i], improve_answer(state, outlook, starts[i], some));
+    }
+    left += part;
+    if (best->cost == INT64_MAX) find_least_answer(state, outlook, all, some, best);
+    for (int turn = 0; best->cost < INT64_MAX && left > 0 && turn < MOST_TURNS; turn++) {
+        Answer next = answer_with(state, outlook, best->kept, best);
+        int64_t before = best->cost;
+        take_cheaper(best, &next, improve_answer(state, outlook, &next, some));
+        if (best->cost == before) break;
+    }
+    *search.steps -= PARTS * part - left;
+}
+
+/* Chooses and places with one seed after the other while there are steps. Where all that is chosen
+ * has its place, moving will not do better. */
+static bool find_answer(State *state, Outlook *outlook, Answer *best) {
+    enum { MOST_SEEDS = 3, STEPS = 60000000 };
+    uint64_t used = 0, most = STEPS * state->method.scale;
+    best->cost = INT64_MAX;
+    for (uint64_t seed = 0; seed < MOST_SEEDS && used < most; seed++) {
+        Answer answer = {.kept = NEW_ARRAY(&state->memory, bool, outlook->facts.gaps.count)};
+        answer.cost = choose(state, outlook, state->facts->seed + seed, answer.kept);
+        bool placed = place_answer(state, outlook, &answer);
+        take_cheaper(best, &answer, placed);
+        if (placed || clock_is_past(state->facts->deadline)) break;
+        uint64_t steps = most - used;
+        Search search = {state->facts->seed + seed, &steps};
+        relocate_answer(state, outlook, &answer, search, best);
+        used = most - steps;
+        if (best->cost <= answer.cost || outlook->hopeless) break;
+    }
+    return best->cost < INT64_MAX;
+}
+
+/* ---- the result ---- */
+
+/* [ntensors] tensors that some operand names. */
+static bool *find_named(const Func *func, Arena *arena) {
+    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
+            named[func->insts[i].operands[o].tensor] = true;
+    return named;
+}
+
+/* Where a tensor lies that never lives. */
+static Rect idle_rect(const Tensor *tensor) {
+    Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
+    return (Rect){0, tensor_height(tensor), bands.masks[0]};
+}
+
+/* Blocks that never live lie where the first one that does lies. */
+static void set_places(State *state, const Answer *answer) {
+    const Cells *cells = &answer->webs.facts.cells;
+    const Func *func = answer->webs.facts.func;
+    const bool *named = find_named(func, &state->memory);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        Tensor *tensor = &state->code.func->tensors[t];
+        uint32_t first = cells->first_cell[t], end = cells->first_cell[t + 1], some = first;
+        while (some < end && !answer->rects[some].mask)
+            some++;
+        if (tensor->fixed || first == end || (some == end && !named[t])) continue;
+        Rect usual = some < end ? answer->rects[some] : idle_rect(tensor);
+        Place *places = RAW_ARRAY(&state->memory, Place, end - first);
+        for (uint32_t c = first; c < end; c++) {
+            Rect rect = answer->rects[c].mask ? answer->rects[c] : usual;
+            places[c - first] = place_at(rect.low, rect.mask);
+        }
+        tensor->at = places;
+    }
+}
+
+/* Folds the answer, and once more where what is kept in the end falls into more webs than it was
+ * placed in: else the result would be split when it is read again. */
+static bool fold_answer(State *state, const Outlook *outlook, Answer *answer) {
+    Decided decided = {&outlook->facts, &answer->webs, answer->kept};
+    if (!fold(&decided, &state->memory, &state->code)) return false;
+    Answer last = answer_with(state, outlook, answer->kept, answer);
+    if (last.webs.facts.func->ntensors == answer->webs.facts.func->ntensors) return true;
+    *answer = last;
+    return fold(&decided, &state->memory, &state->code);
+}
+
+static bool is_past_cap(const State *state) {
+    return sum_dmas(state->code.func, state->facts->target).reloads > state->facts->max_reloads;
+}
+
+const char *spill_in_time(State *state) {
+    Outlook outlook = {0};
+    Answer answer = {0};
+    if (!look_out(state, &outlook)) return "too large to lay out";
+    if (!find_answer(state, &outlook, &answer)) return "no place found";
+    if (!fold_answer(state, &outlook, &answer)) return "too many conditions";
+    if (is_past_cap(state)) return "too many reloads";
+    state->code.in_time = true;
+    set_places(state, &answer);
+    state->cost = NEW_ARRAY(&state->memory, double, state->code.func->ntensors);
+    return NULL;
+}
