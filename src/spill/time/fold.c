@@ -12,7 +12,7 @@
 #include "support/sort.h"
 
 /* Weight of an iteration in which a DMA must not run at all. */
-#define FORBIDDEN (INT64_C(1) << 50)
+#define FORBIDDEN (INT64_C(1) << 42)
 enum { FEW = 4 /* conjunctions for the DMAs of one access */ };
 
 typedef enum { EVENT_RELOAD, EVENT_STORE } EventKind;
@@ -248,7 +248,7 @@ static void label_point(const Folder *folder, Iterations *all, uint32_t point, S
     uint32_t count = frame == NO_FRAME ? 1 : samples_in(timeline, frame);
     for (uint32_t i = first; i < first + count; i++) {
         all->labels[i] = (uint8_t)label;
-        all->weights[i] = weight;
+        all->weights[i] = weight < MOST_CYCLES ? weight : MOST_CYCLES;
     }
 }
 
@@ -680,8 +680,8 @@ static void narrow_loads(Folder *folder) {
         const Inst *inst = &folder->func->insts[i];
         if (inst->kind == OP_LOAD && !inst->accumulate)
             narrow_load(folder, i, points + first[i], first[i + 1] - first[i], needed);
-        keep_first_loads(folder);
     }
+    keep_first_loads(folder);
 }
 
 /* ---- the text ---- */

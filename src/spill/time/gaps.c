@@ -151,7 +151,7 @@ static uint32_t last_in_run(const GapPass *pass, uint32_t cell, uint32_t run) {
     return at - 1;
 }
 
-/* The runs in which an access is the cell's first: [innermost, stop) along parents. */
+/* True if an access is the cell's first in a run that is around it. */
 static bool is_first_in(const GapPass *pass, uint32_t cell, uint32_t access, uint32_t run) {
     return access == pass->cells->first[cell] ||
            access_at(pass, access - 1)->point < pass->timeline->runs[run].first;
@@ -159,10 +159,8 @@ static bool is_first_in(const GapPass *pass, uint32_t cell, uint32_t access, uin
 
 /* The last write at or before an access of its cell; UINT32_MAX if there is none. */
 static uint32_t write_before(const GapPass *pass, uint32_t cell, uint32_t access) {
-    while (access + 1 > pass->cells->first[cell] && !access_at(pass, access)->writes) {
+    for (; !access_at(pass, access)->writes; access--)
         if (access == pass->cells->first[cell]) return UINT32_MAX;
-        access--;
-    }
     return access;
 }
 
@@ -200,7 +198,8 @@ static bool find_values(GapPass *pass) {
 
 static int64_t dma_at(const GapPass *pass, uint32_t cell, uint32_t access) {
     int64_t one = block_dma(pass->target, &pass->func->tensors[pass->cells->tensor[cell]]);
-    return saturating_mul(one, point_trips(pass->timeline, access_at(pass, access)->point));
+    int64_t all = saturating_mul(one, point_trips(pass->timeline, access_at(pass, access)->point));
+    return all < MOST_CYCLES ? all : MOST_CYCLES;
 }
 
 static void number_values(GapPass *pass) {
@@ -216,7 +215,7 @@ static void number_values(GapPass *pass) {
             uint32_t root = find_root(pass, a);
             uint32_t value = root == a ? out->nvalues++ : out->value_of[root];
             out->value_of[a] = value;
-            out->store[value] = saturating_add(out->store[value], dma_at(pass, c, a));
+            out->store[value] += dma_at(pass, c, a);
         }
 }
 

@@ -202,6 +202,11 @@ static void unblock(CellLayout *layout, uint32_t g) {
 
 /* ---- pairs of cells ---- */
 
+static void add_conflict(CellLayout *layout, int sign) {
+    layout->conflicts += sign;
+    layout->cost += sign * HARD;
+}
+
 /* Accesses of `other` in the spans of `cell` break its gaps, if they share a granule. `sign` 1:
  * they do now; -1: no more. */
 static void meet_one_way(CellLayout *layout, uint32_t cell, uint32_t other, int sign) {
@@ -218,7 +223,7 @@ static void meet_one_way(CellLayout *layout, uint32_t cell, uint32_t other, int 
         } else {
             for (const LiveSpan *same = span; same < last && same->first == span->first; same++)
                 if (same->gap == UINT32_MAX)
-                    layout->cost += sign * HARD;
+                    add_conflict(layout, sign);
                 else
                     (sign > 0 ? block : unblock)(layout, same->gap);
             access++;
@@ -232,7 +237,7 @@ static void meet_at_points(CellLayout *layout, uint32_t a, uint32_t b, int sign)
     uint32_t i = layout->cells->first[a], j = layout->cells->first[b];
     uint32_t end = layout->cells->first[a + 1], last = layout->cells->first[b + 1];
     while (i < end && j < last) {
-        if (items[i].point == items[j].point) layout->cost += sign * HARD;
+        if (items[i].point == items[j].point) add_conflict(layout, sign);
         if (items[i].point <= items[j].point)
             i++;
         else

@@ -4,8 +4,8 @@
 
 #include "spill/time/keep.h"
 
-/* Cycles of a conflict that must not be. */
-#define HARD (INT64_C(1) << 44)
+/* Cycles of a conflict that must not be: more than any gap costs. */
+#define HARD (2 * MOST_CYCLES)
 
 /* Points where a cell is live if a gap is kept. */
 typedef struct {
@@ -41,6 +41,7 @@ typedef struct {
     uint32_t *blockers; /* [gaps] accesses of cells on its granules that lie in it */
     uint32_t *cuts;     /* [nvalues] broken gaps that need its store */
     int64_t cost;       /* cycles of the reloads and stores of broken gaps, and conflicts */
+    int64_t conflicts;  /* accesses of others while a cell must be there */
     /* What makes the text longer, and what leads on. */
     uint32_t *first_order;     /* [classes + 1] orders of a class: one for each side */
     uint32_t *breaks;          /* [orders] neighbours of which one is kept and one is not */

@@ -54,7 +54,8 @@ static LiveRange range_of_cell(RangePass *pass, uint32_t cell, double *cost) {
         if (gap->tail.count) add_interval(pass, gap->tail.items->first, gap->tail.items->last);
     }
     uint32_t last = pass->timeline->npoints - 1;
-    if (tensor->output) add_interval(pass, pass->items[pass->count - 1].first, last);
+    uint32_t end = cells->first[cell + 1] - 1; /* its last access */
+    if (tensor->output) add_interval(pass, cells->accesses[end].point, last);
     return join_intervals(pass);
 }
 

@@ -267,7 +267,7 @@ CellPlaces relocate(const KeepProblem *problem, const Rect *begin, uint64_t *ste
     note_best(&layout, &best);
     anneal_layout(&layout, &best);
     restore_places(&layout, &best);
-    places.legal = layout.cost < HARD;
+    places.legal = layout.conflicts == 0;
     places.cost = layout.cost;
     for (uint32_t g = 0; g < ngaps; g++)
         places.kept[g] = is_kept(&layout, g);

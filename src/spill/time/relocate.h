@@ -17,11 +17,11 @@ typedef struct {
 } CellPlaces;
 
 /* Begins with cells at `begin`, [ncells], mask 0 for those that have no place yet: they go where
- * they break least. Moves cells while that pays, and takes what it uses from
- * `steps`. The cost is that of reloads and stores, and a
- * little for each condition that the cut gaps of a class need. Deterministic. O(steps + accesses).
- * Source: simulated annealing on a direct-mapped layout (as for instruction caches: Pettis and
- * Hansen 1990 give the layout view). */
+ * they break least. Moves cells while that pays, and takes what it uses from `steps`. Beside cycles
+ * it counts, in small, the conditions that the cut gaps of a class need, and prefers places that
+ * many cells share. Deterministic. O(steps + accesses). Source: simulated annealing (Kirkpatrick
+ * and others 1983); that places decide what stays is the view of code layout for direct-mapped
+ * caches (Pettis and Hansen 1990). */
 CellPlaces relocate(const KeepProblem *problem, const Rect *begin, uint64_t *steps, Arena *arena);
 
 #endif

@@ -118,6 +118,7 @@ static void lose_source(const FormPass *pass, const GapClass *class, const Targe
         gap->repeats = gap->varies = false;
         gap->load = saturating_mul(block_dma(target, tensor),
                                    point_trips(pass->timeline, point_of(pass, gap)));
+        if (gap->load > MOST_CYCLES) gap->load = MOST_CYCLES;
     }
 }
 

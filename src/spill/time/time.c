@@ -268,7 +268,7 @@ static bool is_past_cap(const State *state) {
     return sum_dmas(state->code.func, state->facts->target).reloads > state->facts->max_reloads;
 }
 
-const char *spill_in_time(State *state) {
+static const char *spill_blocks(State *state) {
     Outlook outlook = {0};
     Answer answer = {0};
     if (!look_out(state, &outlook)) return "too large to lay out";
@@ -279,4 +279,11 @@ const char *spill_in_time(State *state) {
     set_places(state, &answer);
     state->cost = NEW_ARRAY(&state->memory, double, state->code.func->ntensors);
     return NULL;
+}
+
+const char *spill_in_time(State *state) {
+    double begin = clock_now();
+    const char *why = spill_blocks(state);
+    state->seconds.spill += clock_now() - begin;
+    return why;
 }

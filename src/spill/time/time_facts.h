@@ -28,6 +28,9 @@ typedef struct {
 
 #define NO_SOURCE UINT32_MAX
 
+/* No gap or store costs more: sums of millions fit in 64 bits. */
+#define MOST_CYCLES (INT64_C(1) << 36)
+
 /* The gap before an access that needs the value. Where it is kept, the block stays in its place;
  * where it is cut, the access is preceded by a reload. */
 typedef struct {
