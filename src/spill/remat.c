@@ -27,26 +27,58 @@ static void fill_dram_writes(Sources *sources, const Func *func, Arena *arena) {
     }
 }
 
-Sources sources_make(const Plan *plan, Arena *arena) {
-    const Func *func = plan->func;
-    uint32_t count = plan->first[func->ntensors];
-    Sources sources = {.func = func,
-                       .last_write = RAW_ARRAY(arena, uint32_t, count),
-                       .next_write = RAW_ARRAY(arena, uint32_t, count)};
-    fill_dram_writes(&sources, func, arena);
-    for (uint32_t t = 0; t < func->ntensors; t++) {
-        uint32_t write = UINT32_MAX;
-        for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
-            sources.last_write[a] = write;
-            if (plan->accesses[a].writes) write = a;
-        }
-        write = UINT32_MAX;
-        for (uint32_t a = plan->first[t + 1]; a-- > plan->first[t];) {
-            sources.next_write[a] = write;
-            if (plan->accesses[a].writes) write = a;
-        }
+/* ---- writes of blocks ---- */
+
+/* A key for each block that a write names, where those are few; the key of ALL_BLOCKS where they
+ * are many. Blocks of one number modulo ALL_BLOCKS count as one. */
+enum { FEW_BLOCKS = 16, BLOCK_BITS = 40 };
+#define ALL_BLOCKS ((INT64_C(1) << BLOCK_BITS) - 1)
+
+static uint64_t block_key(uint32_t tensor, int64_t block) {
+    return (uint64_t)tensor << BLOCK_BITS |
+           (uint64_t)(block == ALL_BLOCKS ? ALL_BLOCKS : block % ALL_BLOCKS);
+}
+
+static bool are_few(int64_t low, int64_t high) {
+    return high - low < FEW_BLOCKS;
+}
+
+static void add_block_writes(Sources *sources, uint32_t inst, const Operand *operand,
+                             size_t *capacity, Arena *arena) {
+    BlockSpan span = operand_blocks(sources->func, operand);
+    bool few = are_few(span.first, span.last);
+    int64_t low = few ? span.first : ALL_BLOCKS, high = few ? span.last : ALL_BLOCKS;
+    for (int64_t b = low; b <= high; b++) {
+        SortKey write = {block_key(operand->tensor, b), inst};
+        PUSH(arena, sources->block_writes, sources->nblock_writes, *capacity, write);
     }
-    return sources;
+}
+
+static void fill_block_writes(Sources *sources, Arena *arena) {
+    const Func *func = sources->func;
+    size_t capacity = 0;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst; o++)
+            if (func->tensors[func->insts[i].operands[o].tensor].space == SPACE_DRAM)
+                add_block_writes(sources, i, &func->insts[i].operands[o], &capacity, arena);
+    sort_keys(sources->block_writes, sources->nblock_writes, arena);
+}
+
+static void find_placed(Sources *sources, Arena *arena) {
+    const Func *func = sources->func;
+    sources->placed = RAW_ARRAY(arena, uint32_t, func->ntensors);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (func->tensors[t].space == SPACE_DRAM && func->tensors[t].offset >= 0)
+            sources->placed[sources->nplaced++] = t;
+}
+
+/* True if an instruction in [from, end) writes the block, or is filed under that key. */
+static bool block_written(const Sources *sources, uint64_t key, uint32_t from, uint32_t end) {
+    const SortKey *items = sources->block_writes;
+    size_t at;
+    FIND_FIRST(at, (size_t)0, sources->nblock_writes,
+               items[at].key > key || (items[at].key == key && items[at].id >= from));
+    return at < sources->nblock_writes && items[at].key == key && items[at].id < end;
 }
 
 /* True if an instruction in [from, end) writes the tensor. O(log writes). */
@@ -56,22 +88,35 @@ static bool written_between(const Sources *sources, uint32_t tensor, uint32_t fr
     return at < behind && sources->writes[at] < end;
 }
 
+/* True if it may write any of the blocks. */
+static bool blocks_written(const Sources *sources, uint32_t tensor, Range blocks, uint32_t from,
+                           uint32_t end) {
+    if (!written_between(sources, tensor, from, end)) return false;
+    if (!are_few(blocks.low, blocks.high) ||
+        block_written(sources, block_key(tensor, ALL_BLOCKS), from, end))
+        return true;
+    for (int64_t b = blocks.low; b <= blocks.high; b++)
+        if (block_written(sources, block_key(tensor, b), from, end)) return true;
+    return false;
+}
+
 static int64_t dram_end(const Tensor *tensor) {
     int64_t bytes =
         saturating_mul(tensor->blocks, saturating_mul(tensor->partitions, tensor->bytes));
     return saturating_add(tensor->offset, bytes);
 }
 
-/* The same for the tensor and all whose place in DRAM overlaps its own. */
-static bool source_changes(const Sources *sources, uint32_t tensor, uint32_t from, uint32_t end) {
+/* The same, for writes of tensors whose place in DRAM overlaps its own too. */
+static bool source_changes(const Sources *sources, uint32_t tensor, Range blocks, uint32_t from,
+                           uint32_t end) {
     const Func *func = sources->func;
-    if (written_between(sources, tensor, from, end)) return true;
+    if (blocks_written(sources, tensor, blocks, from, end)) return true;
     const Tensor *own = &func->tensors[tensor];
     if (own->offset < 0) return false;
-    for (uint32_t t = 0; t < func->ntensors; t++) {
+    for (uint32_t i = 0; i < sources->nplaced; i++) {
+        uint32_t t = sources->placed[i];
         const Tensor *other = &func->tensors[t];
-        if (t == tensor || other->space != SPACE_DRAM || other->offset < 0) continue;
-        if (other->offset < dram_end(own) && own->offset < dram_end(other) &&
+        if (t != tensor && other->offset < dram_end(own) && own->offset < dram_end(other) &&
             written_between(sources, t, from, end))
             return true;
     }
@@ -257,78 +302,145 @@ static bool map_block(const RematQuery *query, const Operand *dst, const Operand
     return is_known_at_reload(query, *index, src);
 }
 
-/* A plain load: one that writes what it reads, always. */
-static bool is_plain_load(const Inst *inst, const Operand *dst) {
-    return inst->kind == OP_LOAD && !inst->accumulate && !inst->condition &&
-           !inst_src(inst)->region && !dst->region;
+/* A plain load or save: whole blocks on chip, always. */
+static bool is_plain(const Func *func, const Inst *inst, OpKind kind, const Operand *on_chip) {
+    return inst->kind == kind && !inst->accumulate && !inst->condition &&
+           operand_is_whole(func, on_chip);
 }
 
-/* True if the wanted block is one of those that the loop's iterations write: its index, less what
- * the write's has beside the loop's own index, stays between the first one's and the last one's. */
-static bool is_filled(const Func *func, Affine wanted, Affine index, uint32_t outermost,
-                      Arena *arena) {
-    const Loop *loop = &func->loops[outermost];
-    int64_t step = affine_coefficient(index, outermost), other;
-    Term own = {step, outermost};
-    Affine rest = affine_difference(arena, index, (Affine){&own, 1, 0});
-    int64_t low = step > 0 ? loop->low : -(loop->high - 1);
-    int64_t high = step > 0 ? loop->high - 1 : -loop->low;
-    Range range;
-    if (!wanted.modulus) {
-        range = affine_range(affine_difference(arena, wanted, rest), func, NULL);
-    } else {
-        if (!affine_is_constant(rest, func, &other)) return false;
-        range = affine_range(wanted, func, NULL);
-        low = saturating_add(low, other);
-        high = saturating_add(high, other);
-    }
-    return low <= range.low && range.high <= high;
+/* True if what lies in DRAM is block for block of the form that the value has on chip. */
+static bool is_alike(const Func *func, const Operand *on_chip, const Operand *dram, Arena *arena) {
+    return same_shape(&func->tensors[on_chip->tensor], &func->tensors[dram->tensor]) &&
+           operand_is_whole(func, dram) && names_as_many(func, on_chip, dram, arena);
+}
+
+/* True if the instruction is a save after which its target holds the value as a home would. */
+static bool is_cleaning(const Func *func, const Inst *inst, Arena *arena) {
+    return inst->kind == OP_SAVE && is_plain(func, inst, OP_SAVE, inst_src(inst)) &&
+           is_alike(func, inst_src(inst), inst_dst(inst), arena);
 }
 
 /* True if the load brings the whole block before the reload: by itself, or in all iterations of
  * loop `apart`. */
-static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart,
-                         Arena *arena) {
+static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart) {
     const Blocks *blocks = write->dst->blocks;
     if (write->hit != MAY_TOUCH) return true;
     return apart != NO_LOOP && blocks && blocks->kind == BLOCKS_ONE &&
-           fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low) &&
-           is_filled(query->plan->func, wanted_block(query->range, query->offset, arena),
-                     blocks->low, apart, arena);
+           fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low);
 }
 
-/* True if neither place changes between load and reload, on any path. */
-static bool stays_unchanged(const RematQuery *query, uint32_t load, uint32_t apart, Arena *arena) {
+/* The blocks of the dram operand that the wanted one lies in. */
+static Range source_blocks(const Func *func, const DramSource *source, const Operand *dram) {
+    if (source->alike) return affine_range(source->index, func, NULL);
+    BlockSpan span = operand_blocks(func, dram);
+    return (Range){span.first, span.last};
+}
+
+/* True if neither place changes between the load or save and the reload, on any path. */
+static bool stays_unchanged(const RematQuery *query, uint32_t from, uint32_t apart,
+                            const DramSource *source, Arena *arena) {
     const Func *func = query->plan->func;
-    const Inst *inst = &func->insts[load];
+    const Inst *inst = &func->insts[from];
     uint32_t around = outermost_apart(func, query->range->level, inst->loop);
     uint32_t end = around == NO_LOOP ? query->point : func->loops[around].end;
-    uint32_t begin = apart == NO_LOOP ? load + 1 : func->loops[apart].first;
-    if (source_changes(query->sources, inst_src(inst)->tensor, begin, end)) return false;
+    uint32_t begin = apart == NO_LOOP ? from + 1 : func->loops[apart].first;
+    const Operand *dram = source->saved ? inst_dst(inst) : inst_src(inst);
+    if (source_changes(query->sources, dram->tensor, source_blocks(func, source, dram), begin, end))
+        return false;
     return around == NO_LOOP ||
            (!moves_to_written(query->plan, query->tensor, query->range, around) &&
             !written_after(query, end, arena));
 }
 
-bool remat(const RematQuery *query, Arena *arena, DramSource *source) {
+static bool remat_load(const RematQuery *query, Arena *arena, DramSource *source) {
     const Plan *plan = query->plan;
     const Func *func = plan->func;
-    assert(query->access >= plan->first[query->tensor] &&
-           query->access < plan->first[query->tensor + 1]);
-    if (query->range->loose) return false;
     Reaching write = reaching_write(query, arena);
     if (write.access == UINT32_MAX || plan->accesses[write.access].inst == ENTRY) return false;
     uint32_t load = plan->accesses[write.access].inst;
     const Inst *inst = &func->insts[load];
-    if (!is_plain_load(inst, write.dst)) return false;
+    if (!is_plain(func, inst, OP_LOAD, write.dst)) return false;
     const Operand *src = inst_src(inst);
     uint32_t apart = outermost_apart(func, inst->loop, query->range->level);
-    if (!brings_block(query, &write, apart, arena) || !stays_unchanged(query, load, apart, arena))
+    if (!brings_block(query, &write, apart)) return false;
+    *source = (DramSource){.access = write.access,
+                           .tensor = src->tensor,
+                           .same_form = apart == NO_LOOP,
+                           .alike = is_alike(func, write.dst, src, arena)};
+    if (!source->alike && !source->same_form) return false;
+    return map_block(query, write.dst, src, arena, &source->index) &&
+           stays_unchanged(query, load, apart, source, arena);
+}
+
+/* True if the target of the save holds the wanted block at the reload. It does where the save runs
+ * before the reload in each iteration of the loops around it: no matter what wrote the value. */
+static bool holds_block(const RematQuery *query, uint32_t access, Arena *arena,
+                        DramSource *source) {
+    const Func *func = query->plan->func;
+    uint32_t save = query->plan->accesses[access].inst;
+    const Inst *inst = &func->insts[save];
+    if (!loop_encloses(func, inst->loop, query->range->level) ||
+        hit_of(func, query->range, inst_src(inst), query->offset, arena) != COVERS)
         return false;
-    *source =
-        (DramSource){.access = write.access, .tensor = src->tensor, .same_form = apart == NO_LOOP};
-    if (!map_block(query, write.dst, src, arena, &source->index)) return false;
-    source->alike = same_shape(&func->tensors[query->tensor], &func->tensors[src->tensor]) &&
-                    names_as_many(func, write.dst, src, arena);
-    return source->alike || source->same_form;
+    *source = (DramSource){
+        .access = access, .saved = true, .tensor = inst_dst(inst)->tensor, .alike = true};
+    return map_block(query, inst_src(inst), inst_dst(inst), arena, &source->index) &&
+           stays_unchanged(query, save, NO_LOOP, source, arena);
+}
+
+/* Looks at saves before the reload, the last first, up to a write that may touch the block. */
+static bool remat_save(const RematQuery *query, Arena *arena, DramSource *source) {
+    const uint32_t *last_event = query->sources->last_event;
+    uint32_t access = last_event[query->access];
+    for (int scanned = 0; access != UINT32_MAX && scanned < MOST_SCANNED; scanned++) {
+        const Operand *dst;
+        if (!query->plan->accesses[access].writes) {
+            if (holds_block(query, access, arena, source)) return true;
+        } else if (access_hit(query, access, arena, &dst) != APART) {
+            return false;
+        }
+        access = last_event[access];
+    }
+    return false;
+}
+
+bool remat(const RematQuery *query, Arena *arena, DramSource *source) {
+    assert(query->access >= query->plan->first[query->tensor] &&
+           query->access < query->plan->first[query->tensor + 1]);
+    if (query->range->loose) return false;
+    return remat_load(query, arena, source) || remat_save(query, arena, source);
+}
+
+/* ---- the index ---- */
+
+static void find_neighbours(Sources *sources, const Plan *plan, uint32_t tensor, Arena *arena) {
+    uint32_t write = UINT32_MAX, event = UINT32_MAX;
+    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++) {
+        const PlanAccess *access = &plan->accesses[a];
+        sources->last_write[a] = write;
+        sources->last_event[a] = event;
+        if (access->writes) write = a;
+        if (access->writes || is_cleaning(plan->func, &plan->func->insts[access->inst], arena))
+            event = a;
+    }
+    write = UINT32_MAX;
+    for (uint32_t a = plan->first[tensor + 1]; a-- > plan->first[tensor];) {
+        sources->next_write[a] = write;
+        if (plan->accesses[a].writes) write = a;
+    }
+}
+
+Sources sources_make(const Plan *plan, Arena *arena) {
+    const Func *func = plan->func;
+    uint32_t count = plan->first[func->ntensors];
+    Sources sources = {.func = func,
+                       .last_write = RAW_ARRAY(arena, uint32_t, count),
+                       .next_write = RAW_ARRAY(arena, uint32_t, count),
+                       .last_event = RAW_ARRAY(arena, uint32_t, count)};
+    fill_dram_writes(&sources, func, arena);
+    fill_block_writes(&sources, arena);
+    find_placed(&sources, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        find_neighbours(&sources, plan, t, arena);
+    return sources;
 }

@@ -371,7 +371,7 @@ static Affine plus(Affine affine, int64_t step, Arena *arena) {
     return affine_difference(arena, affine, minus);
 }
 
-/* The operand of a DMA that loads positions [first, last] again from where a load found them;
+/* The operand of a DMA that loads positions [first, last] again from where they lie in DRAM;
  * `source` is that of the first. */
 static Operand source_operand(Flow *flow, int64_t first, int64_t last, const DramSource *source) {
     Rewriter *rewriter = flow->rewriter;
@@ -382,6 +382,7 @@ static Operand source_operand(Flow *flow, int64_t first, int64_t last, const Dra
                last - first + 1 == blocks;
     if (!source->alike) {
         src.blocks = inst_src(load)->blocks;
+        src.region = inst_src(load)->region;
     } else if (!all) {
         Blocks *named = NEW(rewriter->arena, Blocks);
         *named = (Blocks){.kind = first == last ? BLOCKS_ONE : BLOCKS_RANGE, .low = source->index};
@@ -429,7 +430,7 @@ static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *so
         bool found = rewriter->options.remat && remat(&query, rewriter->arena, &next);
         if (found != *has_source) break;
         if (found &&
-            (next.tensor != source->tensor ||
+            (next.tensor != source->tensor || next.alike != source->alike ||
              !affine_equal(next.index, plus(source->index, last + 1 - first, rewriter->arena))))
             break;
         last++;

@@ -66,30 +66,46 @@ static bool is_kill(const Pass *pass, uint32_t tensor, uint32_t access) {
     return false;
 }
 
-/* The load that a reload before `access` may repeat, as an access; UINT32_MAX if it needs a home.
- */
-static uint32_t source_of(Pass *pass, uint32_t tensor, uint32_t access) {
+/* Where a reload finds the value. */
+typedef struct {
+    bool clean;    /* DRAM has it: no home, no store */
+    uint32_t load; /* the load that the reload repeats, as an access; UINT32_MAX: none */
+} GapSource;
+
+static const GapSource NOT_CLEAN = {false, UINT32_MAX};
+
+/* Where the blocks of an operand lie before its access: clean if all do in DRAM. */
+static GapSource source_of_operand(Pass *pass, uint32_t access, const Operand *operand) {
     const PlanAccess *info = &pass->plan->accesses[access];
-    if (!pass->state->facts->remat || info->inst == ENTRY ||
-        pass->state->facts->sources.last_write[access] == UINT32_MAX)
-        return UINT32_MAX;
     const Inst *inst = &pass->func->insts[info->inst];
-    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
-        const Operand *operand = &inst->operands[o];
-        if (operand->tensor != tensor) continue;
-        BlockRange range =
-            block_range_make(pass->func, info->loop, &operand, &inst, 1, &pass->scratch);
+    BlockRange range = block_range_make(pass->func, info->loop, &operand, &inst, 1, &pass->scratch);
+    GapSource found = {.clean = true, .load = UINT32_MAX};
+    for (int64_t b = 0; b < range.count; b++) {
         DramSource source;
         RematQuery query = {.plan = pass->plan,
                             .sources = &pass->state->facts->sources,
-                            .tensor = tensor,
+                            .tensor = operand->tensor,
                             .access = access,
                             .range = &range,
-                            .offset = range.offsets[0],
+                            .offset = range.offsets[b],
                             .point = info->inst};
-        return remat(&query, &pass->scratch, &source) ? source.access : UINT32_MAX;
+        if (!remat(&query, &pass->scratch, &source)) return NOT_CLEAN;
+        if (!source.saved) found.load = source.access;
     }
-    return UINT32_MAX;
+    return found;
+}
+
+/* Where a reload before `access` finds what its first operand names. */
+static GapSource source_of(Pass *pass, uint32_t tensor, uint32_t access) {
+    const PlanAccess *info = &pass->plan->accesses[access];
+    if (!pass->state->facts->remat || info->inst == ENTRY ||
+        pass->state->facts->sources.last_write[access] == UINT32_MAX)
+        return NOT_CLEAN;
+    const Inst *inst = &pass->func->insts[info->inst];
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
+        if (inst->operands[o].tensor == tensor)
+            return source_of_operand(pass, access, &inst->operands[o]);
+    return NOT_CLEAN;
 }
 
 /* ---- stretches ---- */
@@ -204,10 +220,10 @@ static int64_t cost_inside(Pass *pass, const Stretch *stretch) {
 }
 
 /* What dropping the original load saves, if only what follows `before` reads what it loaded. */
-static int64_t load_credit(const Pass *pass, uint32_t source, const Stretch *before) {
-    if (source == UINT32_MAX || !before || before->loop != NO_LOOP || before->first != source)
-        return 0;
-    return access_cycles(pass, before->tensor, source, pass->plan->accesses[source].loop);
+static int64_t load_credit(const Pass *pass, GapSource source, const Stretch *before) {
+    uint32_t load = source.load;
+    if (load == UINT32_MAX || !before || before->loop != NO_LOOP || before->first != load) return 0;
+    return access_cycles(pass, before->tensor, load, pass->plan->accesses[load].loop);
 }
 
 static void add_gap(Pass *pass, const Stretch *before, const Stretch *after, uint32_t value) {
@@ -216,21 +232,21 @@ static void add_gap(Pass *pass, const Stretch *before, const Stretch *after, uin
     bool across = before->level != after->level;
     bool at_entry = pass->plan->accesses[before->first].inst == ENTRY;
     uint32_t first = at_entry ? 0 : stretch_end(pass, before) + 1;
-    uint32_t source = source_of(pass, tensor, after->first);
+    GapSource source = source_of(pass, tensor, after->first);
     push_gap(pass, (SplitPoint){.tensor = tensor, .access = after->first},
              (Gap){.points = one_interval(pass, first, across ? 0 : stretch_begin(pass, after)),
                    .load = access_cycles(pass, tensor, after->first, after->level) -
                            load_credit(pass, source, before),
-                   .value = source == UINT32_MAX ? value : NO_VALUE,
+                   .value = source.clean ? NO_VALUE : value,
                    .cut = across || pass->plan->accesses[after->first].permanent});
 }
 
 static void add_loop(Pass *pass, const Stretch *before, const Stretch *stretch, uint32_t value) {
-    uint32_t source = source_of(pass, stretch->tensor, stretch->first);
+    GapSource source = source_of(pass, stretch->tensor, stretch->first);
     push_gap(pass, (SplitPoint){.tensor = stretch->tensor, .of_loop = true, .loop = stretch->loop},
              (Gap){.points = loop_points(pass, stretch),
                    .load = cost_inside(pass, stretch) - load_credit(pass, source, before),
-                   .value = source == UINT32_MAX ? value : NO_VALUE});
+                   .value = source.clean ? NO_VALUE : value});
 }
 
 /* Where a stretch must be on chip. */
