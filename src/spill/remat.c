@@ -158,25 +158,6 @@ static Hit access_hit(const RematQuery *query, uint32_t access, Arena *arena,
     return worst;
 }
 
-/* True if every iteration of the loops that the index runs over writes a block of its own, these
- * being all blocks from the least to the largest, and nothing else of the tensor in them is
- * written. */
-static bool fills_in_loop(const Plan *plan, uint32_t tensor, uint32_t access, uint32_t outermost,
-                          Affine index) {
-    const Func *func = plan->func;
-    const Loop *loop = &func->loops[outermost];
-    int64_t step = affine_coefficient(index, outermost);
-    if (index.modulus) return false;
-    if ((step != 1 && step != -1) || plan->accesses[access].loop != outermost) return false;
-    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++) {
-        const PlanAccess *other = &plan->accesses[a];
-        if (a != access && other->writes && other->inst != ENTRY && other->inst >= loop->first &&
-            other->inst < loop->end)
-            return false;
-    }
-    return true;
-}
-
 /* The outermost loop around `loop` that does not lie around `level`, or NO_LOOP. */
 static uint32_t outermost_apart(const Func *func, uint32_t loop, uint32_t level) {
     uint32_t common = loop_common(func, loop, level), apart = NO_LOOP;
@@ -320,13 +301,48 @@ static bool is_cleaning(const Func *func, const Inst *inst, Arena *arena) {
            is_alike(func, inst_src(inst), inst_dst(inst), arena);
 }
 
+/* True if every iteration of the loops that the index runs over writes a block of its own, these
+ * being all blocks from the least to the largest, and nothing else of the tensor in them is
+ * written. */
+static bool fills_in_loop(const Plan *plan, uint32_t tensor, uint32_t access, uint32_t outermost,
+                          Affine index) {
+    const Func *func = plan->func;
+    const Loop *loop = &func->loops[outermost];
+    int64_t step = affine_coefficient(index, outermost);
+    if (index.modulus) return false;
+    if ((step != 1 && step != -1) || plan->accesses[access].loop != outermost) return false;
+    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++) {
+        const PlanAccess *other = &plan->accesses[a];
+        if (a != access && other->writes && other->inst != ENTRY && other->inst >= loop->first &&
+            other->inst < loop->end)
+            return false;
+    }
+    return true;
+}
+
+/* True if the wanted block is always one of those that the index takes in the loop. */
+static bool runs_over(const Func *func, Affine index, uint32_t loop, Affine wanted, Arena *arena) {
+    if (index.modulus || wanted.modulus) return false;
+    int64_t step = affine_coefficient(index, loop);
+    Term *term = NEW(arena, Term);
+    *term = (Term){step, loop};
+    Affine moving = {term, 1, 0};
+    Affine resting = affine_difference(arena, index, moving);
+    Range at = affine_range(affine_difference(arena, wanted, resting), func, NULL);
+    Range over = affine_range(moving, func, NULL);
+    return over.low <= at.low && at.high <= over.high;
+}
+
 /* True if the load brings the whole block before the reload: by itself, or in all iterations of
  * loop `apart`. */
-static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart) {
+static bool brings_block(const RematQuery *query, const Reaching *write, uint32_t apart,
+                         Arena *arena) {
     const Blocks *blocks = write->dst->blocks;
     if (write->hit != MAY_TOUCH) return true;
-    return apart != NO_LOOP && blocks && blocks->kind == BLOCKS_ONE &&
-           fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low);
+    if (apart == NO_LOOP || !blocks || blocks->kind != BLOCKS_ONE) return false;
+    Affine wanted = wanted_block(query->range, query->offset, arena);
+    return fills_in_loop(query->plan, query->tensor, write->access, apart, blocks->low) &&
+           runs_over(query->plan->func, blocks->low, apart, wanted, arena);
 }
 
 /* The blocks of the dram operand that the wanted one lies in. */
@@ -362,7 +378,7 @@ static bool remat_load(const RematQuery *query, Arena *arena, DramSource *source
     if (!is_plain(func, inst, OP_LOAD, write.dst)) return false;
     const Operand *src = inst_src(inst);
     uint32_t apart = outermost_apart(func, inst->loop, query->range->level);
-    if (!brings_block(query, &write, apart)) return false;
+    if (!brings_block(query, &write, apart, arena)) return false;
     *source = (DramSource){.access = write.access,
                            .tensor = src->tensor,
                            .same_form = apart == NO_LOOP,
