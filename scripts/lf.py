@@ -33,6 +33,7 @@ class Tensor:
     def __init__(self, fields):
         self.name, self.space, self.blocks = (fields[key] for key in ("name", "space", "blocks"))
         self.partitions, self.bytes = fields["partitions"], fields["bytes_per_partition"]
+        self.dtype = fields["dtype"]
         self.input, self.output = fields["input"], fields["output"]
         self.places = []
         if self.space == "sb" and fields["placement"]:
@@ -44,6 +45,10 @@ class Tensor:
         bands = 1 if self.partitions <= 32 else 2 if self.partitions <= 64 else 4
         start = self.places[block][1] if self.places else 0
         return bands * ((start + self.bytes + 7) // 8 - start // 8)
+
+    def like(self, other):
+        """True if a block of one can hold a block of the other."""
+        return (self.partitions, self.bytes, self.dtype) == (other.partitions, other.bytes, other.dtype)
 
     def cycles(self, target):
         moved = (self.partitions + 15) // 16 * self.bytes

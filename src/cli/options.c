@@ -52,7 +52,7 @@ const OptionRow OPTION_ROWS[] = {
     {"no-split", 0, STORE_FALSE, IN_ALLOCATE, FIELD(options.split), NULL, NULL,
      "do not split tensors into independent values", 0, 0, NULL},
     {"no-remat", 0, STORE_FALSE, IN_ALLOCATE, FIELD(options.remat), NULL, NULL,
-     "do not reload from the tensor that a value was loaded from", 0, 0, NULL},
+     "do not reload from the tensor that a value was loaded from or saved to", 0, 0, NULL},
     {"no-reload-elim", 0, STORE_FALSE, IN_ALLOCATE, FIELD(options.reload_elim), NULL, NULL,
      "do not remove redundant reloads", 0, 0, NULL},
     {"jobs", 'j', STORE_INT, IN_ALLOCATE, FIELD(jobs), "N", "1",

@@ -68,7 +68,9 @@ static void judge(const Module *module, const Rewritten *code, const char *body,
     "  tensor %wide : dram<4*128x16xu8> input\n"                                                   \
     "  tensor %a : sb<128x8xu8>\n"                                                                 \
     "  tensor %b : sb<128x8xu8>\n"                                                                 \
-    "  tensor %t : sb<4*128x8xu8>\n"
+    "  tensor %t : sb<4*128x8xu8>\n"                                                               \
+    "  tensor %m : sb<20*128x8xu8>\n"                                                              \
+    "  tensor %M : dram<20*128x8xu8>\n"
 
 /* Every access is cut. */
 static const struct {
@@ -96,7 +98,7 @@ static const struct {
      {1, 2, 0}},
     {"saved into a region", "  %a = f\n  %wide[3](0..128, 0..8) = save %a\n  g %a\n", {1, 2, 0}},
     {"saved under a condition",
-     "  %a = f\n  loop i = 0..1 {\n    %Y[3] = save %a if i >= 1\n  }\n  g %a\n",
+     "  %a = f\n  loop i = 0..2 {\n    %Y[3] = save %a if i >= 1\n    g %a\n  }\n",
      {1, 2, 0}},
     {"another data type", "  %a = f\n  %other[0] = save %a\n  g %a\n", {1, 2, 0}},
     {"fewer blocks", "  %a = f\n  %Y[0..2] = save %a\n  g %a\n", {1, 2, 0}},
@@ -108,6 +110,12 @@ static const struct {
      "  %a = f\n  %Y[3] = save %a\n  %b = h\n  %Y[2] = save %b\n  g %a\n",
      {2, 2, 1}},
     {"all of it is", "  %a = f\n  %Y[3] = save %a\n  %t = h\n  %Y = save %t\n  g %a\n", {2, 3, 0}},
+    {"many blocks saved over",
+     "  %a = f\n  %M[18] = save %a\n  %m = h\n  %M = save %m\n  g %a\n",
+     {2, 3, 0}},
+    {"one of many blocks saved over",
+     "  %m = f\n  %M = save %m\n  %a = h\n  %M[18] = save %a\n  g %m\n",
+     {2, 3, 2}},
     {"what overlaps it is",
      "  %a = f\n  %Y[3] = save %a\n  %b = h\n  %over = save %b\n  g %a\n",
      {2, 3, 0}},
