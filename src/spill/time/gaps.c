@@ -364,7 +364,7 @@ static void add_gap(GapPass *pass, uint32_t cell, uint32_t access, uint32_t def,
         gap.repeats = h == 0 && def + 1 == access && is_sole_load(pass, def);
     }
     if (gap.repeats) gap.load = saturating_sub(gap.load, dma_at(pass, cell, def));
-    if (gap.load < 0) gap.load = 0;
+    if (gap.load < 1) gap.load = 1; /* of choices that cost the same, the one that cuts less */
     find_points(pass, &gap);
     out->of[access] = out->count;
     size_t count = out->count;

@@ -40,7 +40,7 @@ typedef struct {
     LiveRange tail;   /* where it does so too, but the gap round the back edge of a run, which is
                          mostly kept as well, takes it already */
     int64_t load;     /* cycles of the reload that cutting it costs, less a load that is then not
-                         needed; >= 0 */
+                         needed; at least 1 */
     uint32_t value;   /* the value that crosses it */
     uint32_t source;  /* the dram tensor where the value lies anyway, or NO_SOURCE */
     int64_t block;    /* its block there, in the first iteration that the access stands for */
