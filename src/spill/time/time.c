@@ -125,6 +125,9 @@ static Answer answer_with(State *state, const Outlook *outlook, const bool *kept
     for (uint32_t c = 0; c < cells->ncells; c++)
         if (cells->first[c] < cells->first[c + 1])
             answer.rects[c] = at[answer.webs.access[cells->first[c]]];
+        else if (c <
+                 outlook->facts.cells.ncells) /* the same block of the same tensor: an output's */
+            answer.rects[c] = from->rects[c];
     return answer;
 }
 
