@@ -305,6 +305,21 @@ static bool is_covered(const Conditions *conditions, const int64_t *values) {
     return false;
 }
 
+/* True if the group's conditions hold in some sample of a frame. */
+static bool covers_some(Folder *folder, const EventGroup *group, uint32_t frame) {
+    const Timeline *timeline = &folder->decided->facts->timeline;
+    int64_t *indices = NEW_ARRAY(&folder->probe, int64_t, folder->func->nloops);
+    int64_t *values = RAW_ARRAY(&folder->probe, int64_t, (size_t)group->sides.count + 1);
+    uint32_t count = frame == NO_FRAME ? 1 : samples_in(timeline, frame);
+    for (uint32_t k = 0; k < count; k++) {
+        set_sample(timeline, frame, k, indices);
+        for (uint32_t s = 0; s < group->sides.count; s++)
+            values[s] = affine_value(group->sides.items[s], indices);
+        if (is_covered(&group->conditions, values)) return true;
+    }
+    return false;
+}
+
 /* Cycles that cutting a kept gap costs. */
 static int64_t cut_cost(const Folder *folder, const TimeGap *gap) {
     if (gap->source != NO_SOURCE || folder->stored[gap->value]) return gap->load;
@@ -341,7 +356,7 @@ static void classes_of_place(const Folder *folder, const Event *event, uint32_t 
 static bool cut_to_fold(Folder *folder, EventGroup *group, Iterations *all) {
     const Decided *decided = folder->decided;
     const Event *event = &folder->events[folder->order[group->first]];
-    uint32_t first, end, sample;
+    uint32_t first, end;
     classes_of_place(folder, event, &first, &end);
     uint32_t begin = first < end ? decided->facts->classes.items[first].first : 0;
     uint32_t last = first < end ? decided->facts->classes.items[end - 1].end : 0;
@@ -359,14 +374,26 @@ static bool cut_to_fold(Folder *folder, EventGroup *group, Iterations *all) {
         uint32_t g = decided->facts->classes.members[m];
         uint32_t point = decided->facts->cells.accesses[decided->facts->gaps.gaps[g].access].point;
         uint32_t frame = decided->facts->timeline.points[point].frame;
-        sample = frame == NO_FRAME ? 0 : folder->sample_of[frame];
-        if (!could_join(folder, event, g) ||
-            !is_covered(&group->conditions, &all->values[(size_t)sample * group->sides.count]))
-            continue;
+        if (!could_join(folder, event, g) || !covers_some(folder, group, frame)) continue;
         decided->kept[g] = false;
         folder->changed = true;
     }
     return true;
+}
+
+/* Reloads of one place that come from several tensors do not fold where those from one do: all come
+ * from the home. */
+static void lose_sources(Folder *folder, const Event *event) {
+    const TimeFacts *facts = folder->decided->facts;
+    uint32_t first, end;
+    classes_of_place(folder, event, &first, &end);
+    for (uint32_t c = first; c < end; c++)
+        for (uint32_t m = facts->classes.items[c].first; m < facts->classes.items[c].end; m++) {
+            TimeGap *gap = &facts->gaps.gaps[facts->classes.members[m]];
+            if (gap->source == NO_SOURCE) continue;
+            gap->source = NO_SOURCE;
+            folder->changed = true;
+        }
 }
 
 static bool find_group_conditions(Folder *folder, EventGroup *group) {
@@ -383,7 +410,9 @@ static bool find_group_conditions(Folder *folder, EventGroup *group) {
     if (!store && cut_to_fold(folder, group, &all)) return true;
     group->conditions =
         find_conditions(&samples, MOST_CONJUNCTIONS, store, folder->arena, &folder->probe);
-    return group->conditions.count > 0 && group->conditions.extra < FORBIDDEN;
+    if (group->conditions.count > 0 && group->conditions.extra < FORBIDDEN) return true;
+    if (!store) lose_sources(folder, event);
+    return folder->changed; /* then all groups are found again */
 }
 
 /* The blocks that the stores of a group cover are the home's. */
@@ -395,15 +424,12 @@ static void widen_home(Folder *folder, const EventGroup *group) {
     bool all = !blocks || blocks->kind == BLOCKS_ALL;
     uint32_t loop = folder->func->insts[event->inst].loop;
     int64_t *indices = NEW_ARRAY(&folder->probe, int64_t, folder->func->nloops);
-    int64_t *values = RAW_ARRAY(&folder->probe, int64_t, (size_t)group->sides.count + 1);
     uint32_t first = loop == NO_LOOP ? 0 : folder->first_frame[loop];
     uint32_t end = loop == NO_LOOP ? 1 : folder->first_frame[loop + 1];
     for (uint32_t i = first; i < end; i++) {
         uint32_t frame = loop == NO_LOOP ? NO_FRAME : folder->frames[i];
+        if (!covers_some(folder, group, frame)) continue;
         frame_first(timeline, frame, indices);
-        for (uint32_t s = 0; s < group->sides.count; s++)
-            values[s] = affine_value(group->sides.items[s], indices);
-        if (!is_covered(&group->conditions, values)) continue;
         int64_t block = event->position + (all ? 0 : affine_value(blocks->low, indices));
         if (block < folder->home_first[operand->tensor])
             folder->home_first[operand->tensor] = block;
