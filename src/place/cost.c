@@ -34,6 +34,7 @@ static bool *find_written(const Func *func, Arena *scratch) {
 
 static double blocks_of(const Func *func, const Operand *operand) {
     BlockSpan span = operand_blocks(func, operand);
+    if (span.first > span.last) return 0;
     if (span.exact) return (double)(span.last - span.first + 1);
     return operand->blocks->kind == BLOCKS_ONE ? 1 : (double)(span.last - span.first + 1);
 }
