@@ -19,6 +19,7 @@
 #include "test/bytes.h"
 #include "test/chance.h"
 #include "test/count.h"
+#include "test/make.h"
 #include "test/random.h"
 #include "text/parse.h"
 #include "text/print.h"
@@ -677,8 +678,123 @@ static void mutants_in_place(void **state) {
     }
 }
 
+/* --- Results of spilling in time --- */
+
+/* Kernels of loops over blocks, and bytes of a partition in which they do not fit. */
+static const struct {
+    int64_t usable;
+    const char *body;
+} LOOPS[] = {
+    {40, /* two passes over what was made, and what is made from it */
+     "tensor %Y : dram<6*128x1xu8> output\ntensor %a : sb<6*128x1xu8>\ntensor %b : sb<128x1xu8>\n"
+     "loop i = 0..6 { %a[i] = make }\n"
+     "loop i = 0..6 { %b = f %a[i]\n%Y[i] = save %b }\n"
+     "loop i = 0..6 { %b = g %a[5 - i]\n%Y[i] += save %b }"},
+    {40, /* a stencil: three blocks at a time, of what was changed in place */
+     "tensor %X : dram<8*128x1xu8> input\ntensor %Y : dram<6*128x1xu8> output\n"
+     "tensor %t : sb<8*128x1xu8>\ntensor %u : sb<128x1xu8>\n"
+     "loop i = 0..8 { %t[i] = load %X[i]\n%t[i] += act }\n"
+     "loop i = 0..6 { %u = st %t[i], %t[i + 1], %t[i + 2]\n%Y[i] = save %u }"},
+    {48, /* weights outside, accumulators inside */
+     "tensor %X : dram<16*128x1xu8> input\ntensor %Y : dram<4*128x1xu8> output\n"
+     "tensor %W : dram<4*128x1xu8> input\ntensor %a : sb<4*128x1xu8>\n"
+     "tensor %w : sb<4*128x1xu8>\ntensor %t : sb<128x1xu8>\n"
+     "loop k = 0..4 { %a[k] = memset }\nloop i = 0..4 { %w[i] = load %W[i] }\n"
+     "loop i = 0..4 { loop k = 0..4 { %t = load %X[4*i+k]\n%a[k] += matmul %t, %w[i] } }\n"
+     "loop k = 0..4 { %Y[k] = save %a[k] }"},
+    {48, /* remainders and conditions */
+     "tensor %Y : dram<8*128x1xu8> output\ntensor %a : sb<8*128x1xu8>\ntensor %b : sb<128x1xu8>\n"
+     "loop i = 0..8 { %a[i] = make }\n"
+     "loop r = 0..3 { loop i = 0..8 {\n%b = f %a[i + 2*r mod 8] if i >= r\n"
+     "%a[i] += g if i < 6\n%Y[i] = save %b if i >= r } }\n"
+     "loop i = 0..8 { use %a[i] if i + 1 mod 3 == 0 }"},
+    {48, /* two that are stored */
+     "tensor %Y : dram<4*128x1xu8> output\ntensor %a : sb<4*128x1xu8>\n"
+     "tensor %b : sb<4*128x1xu8>\ntensor %c : sb<128x1xu8>\n"
+     "loop i = 0..4 { %a[i] = make\n%b[i] = make }\n"
+     "loop r = 0..2 { loop i = 0..4 { %c = f %a[i], %b[3 - i]\n%Y[i] += save %c } }"},
+};
+enum { LOOPS_COUNT = sizeof LOOPS / sizeof *LOOPS };
+
+/* What spilling in time makes of the program; NULL where nothing was inserted, or not by that. */
+static const Func *spilled_in_time(const Module *module, Arena *arena) {
+    DiagQueue diags;
+    diag_init(&diags, arena);
+    Options options = options_default();
+    options.verify = false;
+    options.effort = 1;
+    Allocation result = allocate(&module->funcs[0], &module->target, &options, arena, &diags);
+    bool inserted = result.report.saves + result.report.reloads > 0;
+    bool in_time =
+        result.status == ALLOCATED && inserted && strcmp(result.report.strategy, "time") == 0;
+    return in_time ? result.func : NULL;
+}
+
+static void try_in_time(Class *classes, size_t nclasses, const Module *module, uint64_t seed,
+                        Arena *arena, uint32_t *tried) {
+    const Func *result = spilled_in_time(module, arena);
+    if (!result || bytes_work(result) > MOST_WORK) return;
+    Chance chance = {seed};
+    Mutant base = {.original = &module->funcs[0],
+                   .func = *result,
+                   .target = &module->target,
+                   .in_place = true,
+                   .arena = arena,
+                   .chance = &chance};
+    find_of(&base);
+    find_pairs(&base);
+    if (!referee_accepts(&base) || !bytes_accept(&base))
+        complain(&base, "unchanged", seed, "or the other judge rejects it");
+    ++*tried;
+    for (size_t i = 0; i < nclasses; i++)
+        try_class(&classes[i], &base, seed);
+}
+
+static void mutants_in_time(void **state) {
+    (void)state;
+    Class classes[] = {
+        {"threshold", other_threshold, false, 0, 0},
+        {"comparison", other_comparison, false, 0, 0},
+        {"narrowed load", narrow_load, false, 0, 0},
+        {"shifted index", shift_index, false, 0, 0},
+        {"shared place", share_place, false, 0, 0},
+        {"moved place", move_place, false, 0, 0},
+        {"smaller home", shrink_home, false, 0, 0},
+        {"moved home", move_home, false, 0, 0},
+        {"dropped store", drop_store, false, 0, 0},
+        {"dropped reload", drop_reload, false, 0, 0},
+        {"swapped with the next", swap_next, false, 0, 0},
+        {"lost condition", lose_condition, false, 0, 0},
+        {"gained condition", gain_condition, false, 0, 0},
+        {"other copy", other_copy, false, 0, 0},
+    };
+    size_t nclasses = sizeof classes / sizeof *classes;
+    uint32_t tried = 0;
+    for (uint64_t seed = FIRST; seed < FIRST + 20 + 2 * test_count(); seed++) {
+        Arena arena;
+        arena_init(&arena);
+        RandomShape shape = {.room = ROOM_SPILLING,
+                             .size = SIZE_SMALL,
+                             .code = seed % 2 ? CODE_BLOCK_LOOPS : CODE_ANY};
+        Module *module = seed < FIRST + 3 * LOOPS_COUNT
+                             ? make_body(&arena, LOOPS[seed % LOOPS_COUNT].usable,
+                                         LOOPS[seed % LOOPS_COUNT].body)
+                             : random_module(&arena, seed, shape);
+        try_in_time(classes, nclasses, module, seed, &arena, &tried);
+        arena_free(&arena);
+    }
+    print_message("%u programs\n", tried);
+    assert_in_range(tried, 3 * LOOPS_COUNT, UINT32_MAX);
+    for (size_t i = 0; i < nclasses; i++) {
+        print_message("%-24s %5u mutants, %5u wrong, all caught\n", classes[i].name,
+                      classes[i].made, classes[i].wrong);
+        assert_in_range(classes[i].wrong, 1, UINT32_MAX);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(mutants),
-                                       cmocka_unit_test(mutants_in_place)};
+                                       cmocka_unit_test(mutants_in_place),
+                                       cmocka_unit_test(mutants_in_time)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
