@@ -27,7 +27,7 @@ typedef struct {
     const Func *func;
     uint64_t *content; /* [rows] */
     uint32_t *first;   /* [ntensors] first row of a tensor */
-} Contents;
+} FoldedContents;
 
 /* One comparison. */
 typedef struct {
@@ -50,8 +50,8 @@ static bool facts_of(const Module *module, TimeFacts *facts, Arena *arena) {
     return true;
 }
 
-static Contents contents_of(const Func *func, Arena *arena) {
-    Contents contents = {.func = func, .first = RAW_ARRAY(arena, uint32_t, func->ntensors)};
+static FoldedContents contents_of(const Func *func, Arena *arena) {
+    FoldedContents contents = {.func = func, .first = RAW_ARRAY(arena, uint32_t, func->ntensors)};
     uint32_t rows = 0;
     for (uint32_t t = 0; t < func->ntensors; t++) {
         contents.first[t] = rows;
@@ -64,7 +64,7 @@ static Contents contents_of(const Func *func, Arena *arena) {
 }
 
 /* On entry each block of an original tensor has a content of its own. */
-static void enter(Contents *contents, uint32_t ntensors) {
+static void enter(FoldedContents *contents, uint32_t ntensors) {
     for (uint32_t t = 0; t < ntensors; t++)
         for (int64_t b = 0; b < contents->func->tensors[t].blocks; b++)
             contents->content[contents->first[t] + b] =
@@ -82,7 +82,7 @@ static bool moves_whole(const Stepper *run, int64_t count) {
                run->func->tensors[inst->operands[1].tensor].bytes;
 }
 
-static void write_step(Contents *contents, const Stepper *run, uint64_t step) {
+static void write_step(FoldedContents *contents, const Stepper *run, uint64_t step) {
     const Inst *inst = &run->func->insts[run->point];
     int64_t first, last, from = 0, from_last;
     for (uint32_t o = 0; o < inst->ndst; o++) {
@@ -104,14 +104,14 @@ static uint32_t access_at(const Cells *cells, uint32_t cell, uint32_t point) {
     return UINT32_MAX;
 }
 
-static uint64_t cell_content(const Contents *contents, const Cells *cells, uint32_t cell,
+static uint64_t cell_content(const FoldedContents *contents, const Cells *cells, uint32_t cell,
                              uint32_t tensor) {
     return contents->content[contents->first[tensor] + cell_block(cells, cell)];
 }
 
 static void run_original(Folded *folded, Arena *arena) {
     const Cells *cells = &folded->facts.cells;
-    Contents contents = contents_of(folded->facts.func, arena);
+    FoldedContents contents = contents_of(folded->facts.func, arena);
     enter(&contents, contents.func->ntensors);
     folded->before = NEW_ARRAY(arena, uint64_t, cells->first[cells->ncells]);
     Stepper run = run_begin(contents.func, arena);
@@ -140,7 +140,7 @@ static uint32_t tensor_of(const Folded *folded, const Stepper *run, const CellAc
 }
 
 /* Each access at the point finds its value, reloaded once if its gap is cut. */
-static void check_point(Folded *folded, const Contents *contents, const Stepper *run,
+static void check_point(Folded *folded, const FoldedContents *contents, const Stepper *run,
                         uint32_t point) {
     const Cells *cells = &folded->facts.cells;
     for (uint32_t c = 0; c < cells->ncells; c++) {
@@ -195,7 +195,7 @@ static void count_reloads(Folded *folded, const Stepper *run) {
 static void run_result(Folded *folded, Arena *arena) {
     const Func *func = folded->result.func;
     uint32_t npoints = folded->facts.timeline.npoints, point = 0;
-    Contents contents = contents_of(func, arena);
+    FoldedContents contents = contents_of(func, arena);
     enter(&contents, folded->facts.func->ntensors);
     folded->reloads = NEW_ARRAY(arena, uint32_t, folded->facts.cells.ncells);
     Stepper run = run_begin(func, arena);

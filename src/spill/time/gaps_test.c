@@ -21,7 +21,7 @@ typedef struct {
     uint64_t *content; /* [rows] */
     uint32_t *first;   /* [ntensors + 1] first row of a tensor */
     uint64_t next;     /* a number that nobody has had */
-} Contents;
+} RunContents;
 
 static bool facts_of(const Module *module, uint32_t full, TimeFacts *facts, Arena *arena) {
     *facts = (TimeFacts){.func = module->funcs, .target = &module->target};
@@ -30,9 +30,9 @@ static bool facts_of(const Module *module, uint32_t full, TimeFacts *facts, Aren
     return find_gaps(facts, true, arena);
 }
 
-static Contents contents_of(const TimeFacts *facts, Arena *arena) {
+static RunContents contents_of(const TimeFacts *facts, Arena *arena) {
     const Func *func = facts->func;
-    Contents contents = {.facts = facts};
+    RunContents contents = {.facts = facts};
     contents.first = RAW_ARRAY(arena, uint32_t, (size_t)func->ntensors + 1);
     uint32_t rows = 0;
     for (uint32_t t = 0; t < func->ntensors; t++) {
@@ -47,7 +47,7 @@ static Contents contents_of(const TimeFacts *facts, Arena *arena) {
 }
 
 /* A DMA of whole blocks hands contents on, one by one; any other write makes new ones. */
-static void write_step(Contents *contents, const Stepper *run) {
+static void write_step(RunContents *contents, const Stepper *run) {
     const Func *func = run->func;
     const Inst *inst = &func->insts[run->point];
     int64_t first, last, from, from_last;
@@ -90,7 +90,7 @@ static uint32_t access_at(const Cells *cells, uint32_t cell, uint32_t point) {
 }
 
 /* What a gap says of its source is so before each step that its access stands for. */
-static void check_sources(const Contents *contents, uint32_t point, bool is_first,
+static void check_sources(const RunContents *contents, uint32_t point, bool is_first,
                           uint32_t *sources) {
     const Cells *cells = &contents->facts->cells;
     const TimeGaps *gaps = &contents->facts->gaps;
@@ -110,7 +110,7 @@ static void run_with_contents(const Module *module, uint32_t full, uint32_t *sou
                               Arena *arena) {
     TimeFacts facts;
     if (!facts_of(module, full, &facts, arena)) return;
-    Contents contents = contents_of(&facts, arena);
+    RunContents contents = contents_of(&facts, arena);
     Stepper run = run_begin(facts.func, arena);
     while (run_next(&run)) {
         bool is_first = true;
