@@ -593,6 +593,15 @@ static bool is_needed(const Folder *folder, uint32_t cell, uint32_t access) {
     return false;
 }
 
+/* True if an access is one of the instruction at its point: what an input holds on entry stands at
+ * the first point, whatever runs there. */
+static bool is_of_its_point(const Folder *folder, uint32_t cell, const CellAccess *access) {
+    const Inst *inst = &folder->func->insts[time_point(folder, access->point)->inst];
+    return access->operand != ENTRY_OPERAND ||
+           (inst->ndst > 0 &&
+            inst->operands[0].tensor == folder->decided->facts->cells.tensor[cell]);
+}
+
 /* [npoints] points of loads whose value is needed: of any of their blocks. */
 static bool *find_needed(Folder *folder) {
     const Cells *cells = &folder->decided->facts->cells;
@@ -600,7 +609,8 @@ static bool *find_needed(Folder *folder) {
     for (uint32_t c = 0; c < cells->ncells; c++)
         for (uint32_t a = cells->first[c]; a < cells->first[c + 1]; a++) {
             uint32_t point = cells->accesses[a].point;
-            if (!cells->accesses[a].writes) continue;
+            if (!cells->accesses[a].writes || !is_of_its_point(folder, c, &cells->accesses[a]))
+                continue;
             needed[point] |= is_resident(folder, c) || is_needed(folder, c, a);
         }
     return needed;

@@ -165,7 +165,9 @@ static void check_dropped(const Folded *folded, uint32_t point) {
     if (inst->kind != OP_LOAD) complain(folded, "gone", point);
     for (uint32_t c = 0; c < cells->ncells; c++) {
         uint32_t a = access_at(cells, c, point);
-        if (a == UINT32_MAX || a + 1 == cells->first[c + 1]) continue;
+        bool own =
+            inst->operands[0].tensor == cells->tensor[c]; /* else an input holds it on entry */
+        if (a == UINT32_MAX || !own || a + 1 == cells->first[c + 1]) continue;
         uint32_t g = folded->facts.gaps.of[a + 1];
         if (g != UINT32_MAX && folded->kept[g]) complain(folded, "dropped, and needed", point);
     }
