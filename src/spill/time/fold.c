@@ -611,7 +611,8 @@ static bool *find_needed(Folder *folder) {
             uint32_t point = cells->accesses[a].point;
             if (!cells->accesses[a].writes || !is_of_its_point(folder, c, &cells->accesses[a]))
                 continue;
-            needed[point] |= is_resident(folder, c) || is_needed(folder, c, a);
+            needed[point] |=
+                folder->func->tensors[cells->tensor[c]].output || is_needed(folder, c, a);
         }
     return needed;
 }
