@@ -19,8 +19,8 @@ static const Strategy STRATEGIES[] = {
     /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric,
        few, straight */
     {"fit", START_UNCUT, SPILL_NOTHING, PLACE_EVICT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
-    {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
     {"time", START_TIME, SPILL_NOTHING, PLACE_EXACT, 1, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
+    {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
     {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 1},
     {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 1},
     {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1, 1},

@@ -818,3 +818,26 @@ bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten) {
     arena_free(&folder.probe);
     return folds;
 }
+
+void drop_unnamed_webs(Rewritten *rewritten, Arena *arena) {
+    Func *func = rewritten->func;
+    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
+    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, func->ntensors), count = 0;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
+            named[func->insts[i].operands[o].tensor] = true;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        if (rewritten->role[t] == ROLE_COPY && !named[t]) continue;
+        func->tensors[count] = func->tensors[t];
+        rewritten->origin[count] = rewritten->origin[t];
+        rewritten->role[count] = rewritten->role[t];
+        new_id[t] = count++;
+    }
+    func->ntensors = count;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++) {
+            /* The operands were made for this text and belong to it. */
+            Operand *operand = (Operand *)(uintptr_t)&func->insts[i].operands[o];
+            operand->tensor = new_id[operand->tensor];
+        }
+}

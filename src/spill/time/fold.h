@@ -20,4 +20,8 @@ typedef struct {
  * set. O(instructions + iterations of the loops around what leaves, times sides). */
 bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten);
 
+/* Removes the webs that no operand names any more, since their loads were dropped. Tensors get new
+ * ids, in all that the rewrite holds. O(tensors + operands). */
+void drop_unnamed_webs(Rewritten *rewritten, Arena *arena);
+
 #endif

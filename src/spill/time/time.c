@@ -280,6 +280,7 @@ static const char *spill_blocks(State *state) {
     if (is_past_cap(state)) return "too many reloads";
     state->code.in_time = true;
     set_places(state, &answer);
+    drop_unnamed_webs(&state->code, &state->memory);
     state->cost = NEW_ARRAY(&state->memory, double, state->code.func->ntensors);
     return NULL;
 }

@@ -255,7 +255,7 @@ static void copy_gaps(WebPass *pass, uint32_t ntensors) {
     TimeGaps *gaps = &pass->out->facts.gaps;
     *gaps = *pass->gaps;
     gaps->gaps = RAW_ARRAY(pass->arena, TimeGap, gaps->count);
-    memcpy(gaps->gaps, pass->gaps->gaps, gaps->count * sizeof *gaps->gaps);
+    if (gaps->count) memcpy(gaps->gaps, pass->gaps->gaps, gaps->count * sizeof *gaps->gaps);
     gaps->resident = RAW_ARRAY(pass->arena, bool, ntensors);
     for (uint32_t t = 0; t < ntensors; t++)
         gaps->resident[t] = pass->gaps->resident[pass->out->parent[t]];
