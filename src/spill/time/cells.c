@@ -1,5 +1,7 @@
 #include "spill/time/cells.h"
 
+#include "support/search.h"
+
 /* An access before those of a cell are brought together. */
 typedef struct {
     uint32_t cell;
@@ -123,4 +125,26 @@ bool find_cells(TimeFacts *facts, uint32_t most, Arena *arena) {
     if (fits) gather(&pass, arena);
     arena_free(&pass.scratch);
     return fits;
+}
+
+uint32_t last_access_in_run(const TimeFacts *facts, uint32_t cell, uint32_t run) {
+    const Cells *cells = &facts->cells;
+    uint32_t end = facts->timeline.runs[run].end, at;
+    FIND_FIRST(at, cells->first[cell], cells->first[cell + 1], cells->accesses[at].point >= end);
+    return at - 1;
+}
+
+bool is_first_in_run(const TimeFacts *facts, uint32_t cell, uint32_t access, uint32_t run) {
+    return access == facts->cells.first[cell] ||
+           facts->cells.accesses[access - 1].point < facts->timeline.runs[run].first;
+}
+
+int64_t access_position(const TimeFacts *facts, uint32_t cell, uint32_t access, int64_t *indices) {
+    const CellAccess *info = &facts->cells.accesses[access];
+    const TimePoint *at = &facts->timeline.points[info->point];
+    const Blocks *blocks = facts->func->insts[at->inst].operands[info->operand].blocks;
+    int64_t block = cell_block(&facts->cells, cell);
+    if (!blocks || blocks->kind == BLOCKS_ALL) return block;
+    frame_first(&facts->timeline, at->frame, indices);
+    return block - affine_value(blocks->low, indices);
 }

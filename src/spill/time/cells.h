@@ -9,4 +9,14 @@
  * blocks they name). */
 bool find_cells(TimeFacts *facts, uint32_t most, Arena *arena);
 
+/* The last access of a cell in a run that has one. O(log accesses). */
+uint32_t last_access_in_run(const TimeFacts *facts, uint32_t cell, uint32_t run);
+
+/* True if an access is its cell's first in a run around it. */
+bool is_first_in_run(const TimeFacts *facts, uint32_t cell, uint32_t access, uint32_t run);
+
+/* Where the block of an access stands among those that its operand names at a time. `indices`:
+ * [nloops], for its own use. O(depth). */
+int64_t access_position(const TimeFacts *facts, uint32_t cell, uint32_t access, int64_t *indices);
+
 #endif

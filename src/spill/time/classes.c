@@ -1,36 +1,28 @@
 #include "spill/time/classes.h"
 
-#include "support/sort.h"
+#include "spill/time/cells.h"
 
 typedef struct {
-    const Timeline *timeline;
-    const Cells *cells;
-    const TimeGaps *gaps;
+    const TimeFacts *facts;
     int64_t *indices; /* [nloops] */
 } ClassPass;
 
 static uint32_t inst_of(const ClassPass *pass, uint32_t access) {
-    return pass->timeline->points[pass->cells->accesses[access].point].inst;
+    return pass->facts->timeline.points[pass->facts->cells.accesses[access].point].inst;
 }
 
 static int64_t position_of(const ClassPass *pass, uint32_t gap) {
-    const TimeGap *info = &pass->gaps->gaps[gap];
-    const CellAccess *access = &pass->cells->accesses[info->access];
-    const Inst *inst = &pass->timeline->func->insts[inst_of(pass, info->access)];
-    const Blocks *blocks = inst->operands[access->operand].blocks;
-    int64_t block = cell_block(pass->cells, info->cell);
-    if (!blocks || blocks->kind == BLOCKS_ALL) return block;
-    frame_first(pass->timeline, pass->timeline->points[access->point].frame, pass->indices);
-    return block - affine_value(blocks->low, pass->indices);
+    const TimeGap *info = &pass->facts->gaps.gaps[gap];
+    return access_position(pass->facts, info->cell, info->access, pass->indices);
 }
 
 /* Keys of a gap, of which the last counts most. */
 enum { KEYS = 4 };
 
 static void find_keys(const ClassPass *pass, uint32_t gap, uint64_t keys[KEYS]) {
-    const TimeGap *info = &pass->gaps->gaps[gap];
-    const CellAccess *access = &pass->cells->accesses[info->access];
-    bool begins = info->access > pass->cells->first[info->cell];
+    const TimeGap *info = &pass->facts->gaps.gaps[gap];
+    const CellAccess *access = &pass->facts->cells.accesses[info->access];
+    bool begins = info->access > pass->facts->cells.first[info->cell];
     keys[0] = access->point;
     keys[1] = (uint64_t)(info->source + 1) << 32 | (begins ? inst_of(pass, info->access - 1) : 0);
     keys[2] = (uint64_t)position_of(pass, gap);
@@ -42,11 +34,11 @@ static bool same_class(const uint64_t *a, const uint64_t *b) {
 }
 
 static void open_class(const ClassPass *pass, Classes *classes, uint32_t at) {
-    const TimeGap *info = &pass->gaps->gaps[classes->members[at]];
+    const TimeGap *info = &pass->facts->gaps.gaps[classes->members[at]];
     classes->items[classes->count++] =
         (GapClass){.first = at,
                    .inst = inst_of(pass, info->access),
-                   .operand = pass->cells->accesses[info->access].operand,
+                   .operand = pass->facts->cells.accesses[info->access].operand,
                    .position = position_of(pass, classes->members[at]),
                    .source = info->source};
 }
@@ -55,8 +47,7 @@ void find_classes(TimeFacts *facts, Arena *arena) {
     uint32_t count = facts->gaps.count;
     Arena scratch;
     arena_init(&scratch);
-    ClassPass pass = {&facts->timeline, &facts->cells, &facts->gaps,
-                      NEW_ARRAY(&scratch, int64_t, facts->func->nloops)};
+    ClassPass pass = {facts, NEW_ARRAY(&scratch, int64_t, facts->func->nloops)};
     uint64_t(*keys)[KEYS] = arena_raw(&scratch, count, sizeof *keys);
     uint32_t *order = RAW_ARRAY(arena, uint32_t, count);
     for (uint32_t g = 0; g < count; g++) {
@@ -75,6 +66,19 @@ void find_classes(TimeFacts *facts, Arena *arena) {
         classes->of[order[i]] = classes->count - 1;
     }
     arena_free(&scratch);
+}
+
+void order_by_side(const TimeFacts *facts, uint32_t class, Affine side, SortKey *keys,
+                   Arena *scratch) {
+    const GapClass *info = &facts->classes.items[class];
+    int64_t *indices = NEW_ARRAY(scratch, int64_t, facts->func->nloops);
+    for (uint32_t i = 0; i < info->end - info->first; i++) {
+        const TimeGap *gap = &facts->gaps.gaps[facts->classes.members[info->first + i]];
+        uint32_t point = facts->cells.accesses[gap->access].point;
+        frame_first(&facts->timeline, facts->timeline.points[point].frame, indices);
+        keys[i] = (SortKey){(uint64_t)affine_value(side, indices) ^ (UINT64_C(1) << 63), i};
+    }
+    sort_keys(keys, info->end - info->first, scratch);
 }
 
 /* ---- sides ---- */

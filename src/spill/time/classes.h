@@ -3,9 +3,16 @@
 #define SPILL_TIME_CLASSES_H
 
 #include "spill/time/time_facts.h"
+#include "support/sort.h"
 
 /* Requires gaps. Fills facts->classes. O(gaps log gaps). */
 void find_classes(TimeFacts *facts, Arena *arena);
+
+/* Gaps of a class in order of the value that a side has in their first iteration, then of time;
+ * keys[i].key is that value with its sign bit turned, keys[i].id the place among the members of the
+ * class. `keys` has room for all of them. O(gaps log gaps + gaps times depth). */
+void order_by_side(const TimeFacts *facts, uint32_t class, Affine side, SortKey *keys,
+                   Arena *scratch);
 
 /* What conditions at an instruction may speak of: the operand's block, the sides of its own
  * condition, the index of each loop around it, outermost first. */

@@ -6,6 +6,7 @@
 #include "ir/build.h"
 #include "ir/dma.h"
 #include "spill/conditions/conditions.h"
+#include "spill/time/cells.h"
 #include "spill/time/classes.h"
 #include "support/checked.h"
 #include "support/search.h"
@@ -87,16 +88,6 @@ static void find_stored(Folder *folder) {
             folder->stored[gaps->gaps[g].value] = true;
 }
 
-static int64_t position_in(const Folder *folder, uint32_t cell, const CellAccess *access,
-                           int64_t *indices) {
-    const TimePoint *at = time_point(folder, access->point);
-    const Blocks *blocks = folder->func->insts[at->inst].operands[access->operand].blocks;
-    int64_t block = cell_block(&folder->decided->facts->cells, cell);
-    if (!blocks || blocks->kind == BLOCKS_ALL) return block;
-    frame_first(&folder->decided->facts->timeline, at->frame, indices);
-    return block - affine_value(blocks->low, indices);
-}
-
 static void add_event(Folder *folder, Event event) {
     PUSH(&folder->scratch, folder->events, folder->nevents, folder->event_capacity, event);
 }
@@ -127,7 +118,7 @@ static void add_events_of(Folder *folder, uint32_t cell, int64_t *indices) {
         Event event = {.inst = time_point(folder, access->point)->inst,
                        .operand = access->operand,
                        .point = access->point,
-                       .position = position_in(folder, cell, access, indices),
+                       .position = access_position(decided->facts, cell, a, indices),
                        .source = NO_SOURCE};
         if (store) {
             event.kind = EVENT_STORE;

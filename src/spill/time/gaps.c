@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/dma.h"
+#include "spill/time/cells.h"
 #include "support/checked.h"
 #include "support/search.h"
 
@@ -26,6 +27,7 @@ typedef struct {
 } Holder;
 
 typedef struct {
+    const TimeFacts *facts;
     const Timeline *timeline;
     const Func *func;
     const Cells *cells;
@@ -143,20 +145,6 @@ static void unite(GapPass *pass, uint32_t a, uint32_t b) {
     if (b < a) pass->parent[a] = b;
 }
 
-/* The last access of the cell in a run. */
-static uint32_t last_in_run(const GapPass *pass, uint32_t cell, uint32_t run) {
-    uint32_t end = pass->timeline->runs[run].end, at;
-    FIND_FIRST(at, pass->cells->first[cell], pass->cells->first[cell + 1],
-               pass->cells->accesses[at].point >= end);
-    return at - 1;
-}
-
-/* True if an access is the cell's first in a run that is around it. */
-static bool is_first_in(const GapPass *pass, uint32_t cell, uint32_t access, uint32_t run) {
-    return access == pass->cells->first[cell] ||
-           access_at(pass, access - 1)->point < pass->timeline->runs[run].first;
-}
-
 /* The last write at or before an access of its cell; UINT32_MAX if there is none. */
 static uint32_t write_before(const GapPass *pass, uint32_t cell, uint32_t access) {
     for (; !access_at(pass, access)->writes; access--)
@@ -168,8 +156,8 @@ static uint32_t write_before(const GapPass *pass, uint32_t cell, uint32_t access
 static void unite_round_edges(GapPass *pass, uint32_t cell, uint32_t access, uint32_t before) {
     const TimePoint *point = &pass->timeline->points[access_at(pass, access)->point];
     for (uint32_t r = point->run; r != NO_RUN; r = pass->timeline->runs[r].parent) {
-        if (!is_first_in(pass, cell, access, r)) return;
-        uint32_t end = write_before(pass, cell, last_in_run(pass, cell, r));
+        if (!is_first_in_run(pass->facts, cell, access, r)) return;
+        uint32_t end = write_before(pass, cell, last_access_in_run(pass->facts, cell, r));
         if (end != UINT32_MAX && before != UINT32_MAX) unite(pass, before, end);
     }
 }
@@ -333,8 +321,8 @@ static void find_points(GapPass *pass, TimeGap *gap) {
     add_points(pass, gap, begin, point);
     for (uint32_t r = pass->timeline->points[point].run; r != NO_RUN;
          r = pass->timeline->runs[r].parent) {
-        if (!is_first_in(pass, gap->cell, gap->access, r)) return;
-        uint32_t last = last_in_run(pass, gap->cell, r);
+        if (!is_first_in_run(pass->facts, gap->cell, gap->access, r)) return;
+        uint32_t last = last_access_in_run(pass->facts, gap->cell, r);
         add_points(pass, gap, access_at(pass, last)->point + 1, pass->timeline->runs[r].end);
     }
 }
@@ -409,7 +397,8 @@ bool find_gaps(TimeFacts *facts, bool remat, Arena *arena) {
         const Tensor *tensor = &func->tensors[t];
         gaps->resident[t] = tensor->fixed || tensor->pin || tensor->input || tensor->output;
     }
-    GapPass pass = {.timeline = &facts->timeline,
+    GapPass pass = {.facts = facts,
+                    .timeline = &facts->timeline,
                     .func = func,
                     .cells = &facts->cells,
                     .target = facts->target,

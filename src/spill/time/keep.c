@@ -242,24 +242,16 @@ static void solve_straight(Keeper *keeper, const uint32_t *taken, uint64_t steps
 
 /* ---- classes in order of their sides ---- */
 
-static bool order_by_side(Keeper *keeper, const GapClass *class, Affine side, Ordered *ordered) {
-    const KeepProblem *problem = keeper->problem;
+static bool group_by_side(Keeper *keeper, uint32_t c, Affine side, Ordered *ordered) {
+    const TimeFacts *facts = keeper->problem->facts;
+    const GapClass *class = &facts->classes.items[c];
     uint32_t count = class->end - class->first, ngroups = 0;
     SortKey *keys = RAW_ARRAY(keeper->scratch, SortKey, count);
-    int64_t *indices = NEW_ARRAY(keeper->scratch, int64_t, problem->facts->timeline.func->nloops);
-    for (uint32_t i = 0; i < count; i++) {
-        const TimeGap *gap =
-            &problem->facts->gaps.gaps[problem->facts->classes.members[class->first + i]];
-        uint32_t point = problem->facts->cells.accesses[gap->access].point;
-        frame_first(&problem->facts->timeline, problem->facts->timeline.points[point].frame,
-                    indices);
-        keys[i] = (SortKey){(uint64_t)affine_value(side, indices) ^ (UINT64_C(1) << 63), i};
-    }
-    sort_keys(keys, count, keeper->scratch);
+    order_by_side(facts, c, side, keys, keeper->scratch);
     uint32_t *gaps = RAW_ARRAY(keeper->scratch, uint32_t, count);
     Group *groups = RAW_ARRAY(keeper->scratch, Group, count);
     for (uint32_t i = 0; i < count; i++) {
-        gaps[i] = problem->facts->classes.members[class->first + keys[i].id];
+        gaps[i] = facts->classes.members[class->first + keys[i].id];
         if (i == 0 || keys[i].key != keys[i - 1].key) groups[ngroups++].first = i;
         groups[ngroups - 1].end = i + 1;
     }
@@ -275,7 +267,7 @@ static void order_class(Keeper *keeper, uint32_t c) {
     Ordered *orders = RAW_ARRAY(keeper->scratch, Ordered, (size_t)sides.count + 1);
     uint32_t norders = 0;
     for (uint32_t s = 0; s<sides.count &&class->end - class->first> 1; s++)
-        norders += order_by_side(keeper, class, sides.items[s], &orders[norders]);
+        norders += group_by_side(keeper, c, sides.items[s], &orders[norders]);
     if (norders == 0) { /* nothing tells them apart: all or none */
         Group *all = NEW(keeper->scratch, Group);
         *all = (Group){0, class->end - class->first};

@@ -287,28 +287,17 @@ void layout_take_out(CellLayout *layout, uint32_t cell) {
 
 /* ---- complexity ---- */
 
-static void order_class(CellLayout *layout, uint32_t class, Affine side, uint32_t k) {
-    const KeepProblem *problem = layout->problem;
-    const GapClass *info = &problem->facts->classes.items[class];
+static void link_by_side(CellLayout *layout, uint32_t class, Affine side, uint32_t k) {
+    const TimeFacts *facts = layout->problem->facts;
+    const GapClass *info = &facts->classes.items[class];
+    const uint32_t *members = facts->classes.members + info->first;
     uint32_t count = info->end - info->first;
     SortKey *keys = RAW_ARRAY(layout->scratch, SortKey, count);
-    int64_t *indices = NEW_ARRAY(layout->scratch, int64_t, problem->facts->timeline.func->nloops);
+    order_by_side(facts, class, side, keys, layout->scratch);
     for (uint32_t i = 0; i < count; i++) {
-        const TimeGap *gap = &layout->gaps->gaps[problem->facts->classes.members[info->first + i]];
-        uint32_t point = layout->cells->accesses[gap->access].point;
-        frame_first(&problem->facts->timeline, problem->facts->timeline.points[point].frame,
-                    indices);
-        keys[i] = (SortKey){(uint64_t)affine_value(side, indices) ^ (UINT64_C(1) << 63), i};
-    }
-    sort_keys(keys, count, layout->scratch);
-    for (uint32_t i = 0; i < count; i++) {
-        uint32_t g = problem->facts->classes.members[info->first + keys[i].id];
-        Neighbours *near = &layout->neighbours[layout->first_neighbour[g] + k];
-        near->gap_before =
-            i ? problem->facts->classes.members[info->first + keys[i - 1].id] : UINT32_MAX;
-        near->gap_after = i + 1 < count
-                              ? problem->facts->classes.members[info->first + keys[i + 1].id]
-                              : UINT32_MAX;
+        Neighbours *near = &layout->neighbours[layout->first_neighbour[members[keys[i].id]] + k];
+        near->gap_before = i ? members[keys[i - 1].id] : UINT32_MAX;
+        near->gap_after = i + 1 < count ? members[keys[i + 1].id] : UINT32_MAX;
     }
 }
 
@@ -334,7 +323,7 @@ static void find_orders(CellLayout *layout) {
     layout->neighbours = RAW_ARRAY(layout->scratch, Neighbours, near);
     for (uint32_t c = 0; c < classes->count; c++)
         for (uint32_t k = 0; k < sides[c].count; k++)
-            order_class(layout, c, sides[c].items[k], k);
+            link_by_side(layout, c, sides[c].items[k], k);
 }
 
 /* Cycles of one reload, the mean of all gaps. */

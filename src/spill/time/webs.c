@@ -2,9 +2,10 @@
 
 #include <string.h>
 
-#include "support/search.h"
+#include "spill/time/cells.h"
 
 typedef struct {
+    const TimeFacts *facts;
     const Timeline *timeline;
     const Func *from;
     const Cells *cells;
@@ -95,13 +96,6 @@ static void join_idle(WebPass *pass) {
         }
 }
 
-static uint32_t last_in_run(const WebPass *pass, uint32_t cell, uint32_t run) {
-    uint32_t end = pass->timeline->runs[run].end, at;
-    FIND_FIRST(at, pass->cells->first[cell], pass->cells->first[cell + 1],
-               pass->cells->accesses[at].point >= end);
-    return at - 1;
-}
-
 /* A kept gap joins the access before it, and those at the ends of runs that it comes round. */
 static void join_gap(WebPass *pass, const TimeGap *gap) {
     const Cells *cells = pass->cells;
@@ -111,10 +105,8 @@ static void join_gap(WebPass *pass, const TimeGap *gap) {
     uint32_t point = cells->accesses[gap->access].point;
     for (uint32_t r = pass->timeline->points[point].run; r != NO_RUN;
          r = pass->timeline->runs[r].parent) {
-        bool is_first = gap->access == first ||
-                        cells->accesses[gap->access - 1].point < pass->timeline->runs[r].first;
-        if (!is_first) return;
-        join(pass, operand_of(pass, last_in_run(pass, gap->cell, r)), own);
+        if (!is_first_in_run(pass->facts, gap->cell, gap->access, r)) return;
+        join(pass, operand_of(pass, last_access_in_run(pass->facts, gap->cell, r)), own);
     }
 }
 
@@ -241,10 +233,8 @@ static void mark_apart(WebPass *pass) {
         uint32_t point = pass->cells->accesses[gap->access].point;
         for (uint32_t r = pass->timeline->points[point].run; r != NO_RUN && !apart;
              r = pass->timeline->runs[r].parent) {
-            if (gap->access > first &&
-                pass->cells->accesses[gap->access - 1].point >= pass->timeline->runs[r].first)
-                break;
-            uint32_t last = last_in_run(pass, gap->cell, r);
+            if (!is_first_in_run(pass->facts, gap->cell, gap->access, r)) break;
+            uint32_t last = last_access_in_run(pass->facts, gap->cell, r);
             apart = find_root(pass, operand_of(pass, last)) != own;
         }
         gaps->gaps[g].apart = apart;
@@ -263,7 +253,8 @@ static void copy_gaps(WebPass *pass, uint32_t ntensors) {
 
 Webs find_webs(const TimeFacts *facts, const bool *kept, Arena *arena) {
     Webs webs = {.facts = *facts};
-    WebPass pass = {.timeline = &facts->timeline,
+    WebPass pass = {.facts = facts,
+                    .timeline = &facts->timeline,
                     .from = facts->func,
                     .cells = &facts->cells,
                     .gaps = &facts->gaps,
