@@ -36,16 +36,17 @@ static uint32_t find_offsets(CellLayout *layout, uint32_t cell, uint32_t *offset
 }
 
 /* Puts a cell that has no place where that costs least: of places that cost the same at one by
- * chance. `avoid`: not there, if there is any other. */
+ * chance. `avoid`: not there, if there is any other. Looks at a few places only once there are no
+ * steps left. */
 static void put_best(CellLayout *layout, uint32_t cell, Rect avoid) {
-    enum { MOST_OFFSETS = 1 << 16 };
+    enum { FEW = 16 };
     uint32_t nnear = layout->first_near[cell + 1] - layout->first_near[cell];
     uint32_t *offsets = RAW_ARRAY(layout->round, uint32_t, 4 * (size_t)nnear + 2);
     uint32_t count = find_offsets(layout, cell, offsets), equal = 0;
     const Bands *bands = &layout->bands[cell];
     Rect best = {0};
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < count; i++)
+    for (uint32_t i = 0; i < count; i += layout->steps > 0 ? 1 : 1 + count / FEW)
         for (int b = 0; b < bands->count; b++) {
             Rect rect = {offsets[i], offsets[i] + layout->height[cell], bands->masks[b]};
             if (avoid.mask && rects_same(rect, avoid)) continue;
