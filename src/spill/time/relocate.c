@@ -46,7 +46,7 @@ static void put_best(CellLayout *layout, uint32_t cell, Rect avoid) {
     const Bands *bands = &layout->bands[cell];
     Rect best = {0};
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i < count; i += layout->steps > 0 ? 1 : 1 + count / FEW)
+    for (uint32_t i = 0; i<count; i += layout->steps> 0 ? 1 : 1 + count / FEW)
         for (int b = 0; b < bands->count; b++) {
             Rect rect = {offsets[i], offsets[i] + layout->height[cell], bands->masks[b]};
             if (avoid.mask && rects_same(rect, avoid)) continue;
