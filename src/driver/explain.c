@@ -500,8 +500,8 @@ static void explain_tensor(Explain *pass, uint32_t t) {
     DmaSum dmas = find_dmas(pass, t);
     uint32_t u = find_in_result(pass, t);
     bool partly = u != UINT32_MAX && pass->leaving.count[u] > 0;
-    bool cut = pass->about->plan->spilled[t] && !partly;
-    bool spilled = cut && dmas.saves + dmas.reloads > 0;
+    bool spilled = !partly && dmas.saves + dmas.reloads > 0;
+    bool cut = spilled || (pass->about->plan->spilled[t] && !partly);
     SAY(pass, spilled  ? " was spilled: "
               : partly ? " is on chip in part: "
                        : " is on chip all its life: ");

@@ -810,18 +810,47 @@ bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten) {
     return folds;
 }
 
-void drop_unnamed_webs(Rewritten *rewritten, Arena *arena) {
-    Func *func = rewritten->func;
+/* [ntensors] tensors that some operand names. */
+static bool *find_named(const Func *func, Arena *arena) {
     bool *named = NEW_ARRAY(arena, bool, func->ntensors);
-    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, func->ntensors), count = 0;
     for (uint32_t i = 0; i < func->ninsts; i++)
         for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
             named[func->insts[i].operands[o].tensor] = true;
+    return named;
+}
+
+/* [ntensors of the input] tensors for which DMAs were inserted. */
+static bool *find_spilled(const Rewritten *rewritten, Arena *arena) {
+    const Func *func = rewritten->func;
+    bool *spilled = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; rewritten->origin_inst[i] == INSERTED && o < 2; o++) {
+            uint32_t t = func->insts[i].operands[o].tensor;
+            if (func->tensors[t].space == SPACE_SB) spilled[rewritten->origin[t]] = true;
+        }
+    return spilled;
+}
+
+static void move_tensor(Rewritten *rewritten, uint32_t to, uint32_t from) {
+    const Live *live = rewritten->live;
+    rewritten->func->tensors[to] = rewritten->func->tensors[from];
+    rewritten->origin[to] = rewritten->origin[from];
+    rewritten->role[to] = rewritten->role[from];
+    if (live) live->whole[to] = live->whole[from];
+    if (live) live->blocks[to] = live->blocks[from];
+}
+
+void drop_unnamed(Rewritten *rewritten, const Func *from, Arena *arena) {
+    Func *func = rewritten->func;
+    const bool *named = find_named(func, arena), *was = find_named(from, arena);
+    const bool *spilled = find_spilled(rewritten, arena);
+    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, func->ntensors), count = 0;
     for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (rewritten->role[t] == ROLE_COPY && !named[t]) continue;
-        func->tensors[count] = func->tensors[t];
-        rewritten->origin[count] = rewritten->origin[t];
-        rewritten->role[count] = rewritten->role[t];
+        bool copy = rewritten->role[t] == ROLE_COPY;
+        bool gone = rewritten->role[t] == ROLE_KEPT && func->tensors[t].space == SPACE_SB &&
+                    was[t] && spilled[t];
+        if (!named[t] && (copy || gone)) continue;
+        move_tensor(rewritten, count, t);
         new_id[t] = count++;
     }
     func->ntensors = count;

@@ -20,8 +20,9 @@ typedef struct {
  * set. O(instructions + iterations of the loops around what leaves, times sides). */
 bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten);
 
-/* Removes the webs that no operand names any more, since their loads were dropped. Tensors get new
- * ids, in all that the rewrite holds. O(tensors + operands). */
-void drop_unnamed_webs(Rewritten *rewritten, Arena *arena);
+/* Removes what no operand names any more, since loads were dropped: webs, and spilled tensors for
+ * which webs stand. `from` is the text of the webs before. Tensors get new ids, in all that the
+ * rewrite holds. O(tensors + operands). */
+void drop_unnamed(Rewritten *rewritten, const Func *from, Arena *arena);
 
 #endif

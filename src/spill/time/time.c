@@ -9,6 +9,7 @@
 #include "spill/time/gaps.h"
 #include "spill/time/keep.h"
 #include "spill/time/place_cells.h"
+#include "spill/time/project.h"
 #include "spill/time/relocate.h"
 #include "spill/time/sources.h"
 #include "spill/time/webs.h"
@@ -280,7 +281,8 @@ static const char *spill_blocks(State *state) {
     if (is_past_cap(state)) return "too many reloads";
     state->code.in_time = true;
     set_places(state, &answer);
-    drop_unnamed_webs(&state->code, &state->memory);
+    project_live(&answer.webs, answer.kept, &state->code, &state->memory);
+    drop_unnamed(&state->code, answer.webs.facts.func, &state->memory);
     state->cost = NEW_ARRAY(&state->memory, double, state->code.func->ntensors);
     return NULL;
 }
