@@ -119,8 +119,12 @@ Sides find_sides(const Func *func, uint32_t inst, uint32_t operand, Arena *arena
     }
     for (uint32_t c = 0; condition && c < condition->count; c++) {
         const Compare *compare = &condition->compares[c];
-        if (!compare->left.modulus && !compare->right.modulus)
+        if (!compare->left.modulus && !compare->right.modulus) {
             add_side(func, &sides, affine_difference(arena, compare->left, compare->right));
+        } else { /* remainders have no difference: each for itself */
+            add_side(func, &sides, compare->left);
+            add_side(func, &sides, compare->right);
+        }
     }
     return sides;
 }
