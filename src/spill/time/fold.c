@@ -810,8 +810,7 @@ bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten) {
     return folds;
 }
 
-/* [ntensors] tensors that some operand names. */
-static bool *find_named(const Func *func, Arena *arena) {
+bool *find_named(const Func *func, Arena *arena) {
     bool *named = NEW_ARRAY(arena, bool, func->ntensors);
     for (uint32_t i = 0; i < func->ninsts; i++)
         for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)

@@ -221,15 +221,6 @@ static bool find_answer(State *state, Outlook *outlook, Answer *best) {
 
 /* ---- the result ---- */
 
-/* [ntensors] tensors that some operand names. */
-static bool *find_named(const Func *func, Arena *arena) {
-    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
-            named[func->insts[i].operands[o].tensor] = true;
-    return named;
-}
-
 /* Where a tensor lies that never lives. */
 static Rect idle_rect(const Tensor *tensor) {
     Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
