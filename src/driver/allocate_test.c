@@ -29,17 +29,22 @@ static Module *make_program(uint64_t seed, Arena *arena) {
     return random_module(arena, seed, (RandomShape){room, CODE_ANY, SIZE_ANY});
 }
 
+static bool is_within(LiveRange range, LiveRange around) {
+    for (uint32_t i = 0; i < range.count; i++)
+        for (uint32_t p = range.items[i].first; p <= range.items[i].last; p++)
+            if (!live_at(around, p)) return false;
+    return true;
+}
+
 /* The ranges that come with a result are those of its function, though they may have been found
- * before it had its places. */
+ * before it had its places; or lie within them, where they are those that blocks have in time. */
 static void check_live(const Allocation *result, Arena *arena) {
     Live own = live_range(result->func, arena);
+    bool in_time = strcmp(result->report.strategy, "time") == 0;
     for (uint32_t t = 0; t < result->func->ntensors; t++) {
         LiveRange found = result->live.whole[t], wanted = own.whole[t];
-        assert_int_equal(found.count, wanted.count);
-        for (uint32_t i = 0; i < found.count; i++) {
-            assert_int_equal(found.items[i].first, wanted.items[i].first);
-            assert_int_equal(found.items[i].last, wanted.items[i].last);
-        }
+        assert_true(is_within(found, wanted));
+        assert_true(in_time || is_within(wanted, found));
     }
 }
 
