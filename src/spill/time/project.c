@@ -14,6 +14,7 @@ typedef struct {
     uint32_t nlive; /* how many of them */
     bool *at;       /* [ninsts of the text] the same there */
     bool *any;      /* [ninsts of the text] some block of the tensor at hand does */
+    Live own;       /* of the text, as it stands: nothing lives beyond these */
     uint64_t steps; /* left */
 } Projection;
 
@@ -107,6 +108,9 @@ static void project_tensor(Projection *pass, uint32_t tensor, Live *live) {
             move_to_text(pass, tensor, c - first);
         else
             memset(pass->at, 0, ninsts);
+        LiveRange most = live_block(&pass->own, tensor, c - first);
+        for (uint32_t p = 0; p < ninsts; p++)
+            pass->at[p] &= live_at(most, p);
         blocks[c - first] = range_of(pass, pass->at);
         for (uint32_t p = 0; p < ninsts; p++)
             pass->any[p] |= pass->at[p];
@@ -127,6 +131,7 @@ void project_live(const Webs *webs, const bool *kept, Rewritten *rewritten, Aren
     pass.lives = NEW_ARRAY(&pass.scratch, bool, func->ninsts);
     pass.at = NEW_ARRAY(&pass.scratch, bool, ninsts);
     pass.any = NEW_ARRAY(&pass.scratch, bool, ninsts);
+    pass.own = live_range(rewritten->func, &pass.scratch);
     Live *live = NEW(arena, Live);
     live->whole = NEW_ARRAY(arena, LiveRange, ntensors);
     live->blocks = arena_alloc(arena, ntensors, sizeof *live->blocks);
