@@ -6,6 +6,7 @@
 #include "ir/names.h"
 #include "support/checked.h"
 #include "support/sort.h"
+#include "support/union_find.h"
 
 /* How webs are found.
  *
@@ -33,7 +34,7 @@ typedef struct {
     uint32_t *first_unit; /* [nloops] valid where seen[loop] is the tensor + 1 */
     uint32_t *last_unit;
     uint32_t *seen;
-    uint32_t *leader; /* [stretches] union-find */
+    uint32_t *leader; /* [stretches] sets of those of one web */
     uint32_t nstretches;
     uint32_t *name; /* [stretches] tensor of the new function, by leader */
     uint32_t *web;  /* [accesses] tensor of the new function */
@@ -176,19 +177,6 @@ static void find_beginnings(Splitter *s, uint32_t tensor) {
 
 /* ---- webs ---- */
 
-static uint32_t find_leader(Splitter *s, uint32_t stretch) {
-    while (s->leader[stretch] != stretch)
-        stretch = s->leader[stretch] = s->leader[s->leader[stretch]];
-    return stretch;
-}
-
-/* The smaller number leads, so that the leader of a web is where it begins. */
-static void join(Splitter *s, uint32_t a, uint32_t b) {
-    a = find_leader(s, a);
-    b = find_leader(s, b);
-    s->leader[a > b ? a : b] = a < b ? a : b;
-}
-
 static void join_stretches(Splitter *s) {
     s->nstretches = 0;
     for (uint32_t u = 0; u < s->count; u++) {
@@ -196,13 +184,11 @@ static void join_stretches(Splitter *s) {
         s->units[u].stretch = s->nstretches;
     }
     s->nstretches++;
-    s->leader = RAW_ARRAY(&s->scratch, uint32_t, s->nstretches);
-    for (uint32_t i = 0; i < s->nstretches; i++)
-        s->leader[i] = i;
+    s->leader = sets_make(s->nstretches, &s->scratch);
     for (uint32_t u = 0; u < s->count; u++)
         for (uint32_t loop = s->units[u].loop; loop != NO_LOOP; loop = s->func->loops[loop].parent)
             if (s->first_unit[loop] == u && !s->units[u].begins)
-                join(s, s->units[u].stretch, s->units[s->last_unit[loop]].stretch);
+                sets_join(s->leader, s->units[u].stretch, s->units[s->last_unit[loop]].stretch);
 }
 
 /* Names are noted when the first new one is asked for: most functions need none. */
@@ -230,10 +216,10 @@ static void name_webs(Splitter *s, uint32_t tensor) {
     s->name = RAW_ARRAY(&s->scratch, uint32_t, s->nstretches);
     s->serial = 0;
     for (uint32_t i = 0; i < s->nstretches; i++)
-        if (find_leader(s, i) == i) s->name[i] = i == 0 ? tensor : add_tensor(s, tensor);
+        if (set_of(s->leader, i) == i) s->name[i] = i == 0 ? tensor : add_tensor(s, tensor);
     for (uint32_t u = 0; u < s->count; u++)
         for (uint32_t a = s->units[u].first; a < s->units[u].end; a++)
-            s->web[a] = s->name[find_leader(s, s->units[u].stretch)];
+            s->web[a] = s->name[set_of(s->leader, s->units[u].stretch)];
 }
 
 static bool may_split(const Tensor *tensor) {

@@ -21,7 +21,7 @@ int64_t affine_value(Affine affine, const int64_t *indices) {
     return affine.modulus ? floor_mod(sum, affine.modulus) : sum;
 }
 
-static bool compare_values(int64_t left, Comparison comparison, int64_t right) {
+bool comparison_holds(int64_t left, Comparison comparison, int64_t right) {
     switch (comparison) {
     case CMP_EQ:
         return left == right;
@@ -43,8 +43,8 @@ bool condition_holds(const Condition *condition, const int64_t *indices) {
     if (!condition) return true;
     for (uint32_t i = 0; i < condition->count; i++) {
         const Compare *compare = &condition->compares[i];
-        if (!compare_values(affine_value(compare->left, indices), compare->comparison,
-                            affine_value(compare->right, indices)))
+        if (!comparison_holds(affine_value(compare->left, indices), compare->comparison,
+                              affine_value(compare->right, indices)))
             return false;
     }
     return true;

@@ -48,6 +48,7 @@ Affine affine_constant(Arena *arena, int64_t value);
 
 /* The value where loop L stands at indices[L]. */
 int64_t affine_value(Affine affine, const int64_t *indices);
+bool comparison_holds(int64_t left, Comparison comparison, int64_t right);
 bool condition_holds(const Condition *condition, const int64_t *indices);
 
 /* The values that it can take while each loop runs its course, taken apart loop by loop (each end

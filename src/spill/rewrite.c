@@ -6,6 +6,7 @@
 #include "analysis/live.h"
 #include "ir/build.h"
 #include "spill/block_range.h"
+#include "spill/inserted.h"
 
 /* An instruction to insert, in a list of those that go to the same spot. */
 typedef struct {
@@ -87,38 +88,8 @@ static Spot *spot_after(Rewriter *rewriter, const Segment *segment, uint32_t ins
     return loop == NO_LOOP ? &rewriter->after_inst[inst] : &rewriter->after_loop[loop];
 }
 
-static MetaList inserted_meta(Rewriter *rewriter, const char *key, const Inst *served) {
-    Meta *items = NEW_ARRAY(rewriter->arena, Meta, 2);
-    items[0] = (Meta){.key = str_from(key), .kind = META_FLAG};
-    const Meta *place = served ? meta_find(served->meta, "loc") : NULL;
-    if (place) items[1] = *place;
-    return (MetaList){items, place ? 2 : 1};
-}
-
-/* A DMA to insert. */
-typedef struct {
-    OpKind kind; /* OP_LOAD: a reload; OP_SAVE: a store */
-    Operand dst, src;
-    const Condition *condition;
-    const Inst *served; /* the instruction of the input that it serves, or NULL */
-} SpillDma;
-
 static void insert_dma(Rewriter *rewriter, Spot *spot, SpillDma dma) {
-    Operand *operands = NEW_ARRAY(rewriter->arena, Operand, 2);
-    Span span = dma.served ? dma.served->span : (Span){0, 0};
-    bool reload = dma.kind == OP_LOAD;
-    operands[0] = dma.dst;
-    operands[1] = dma.src;
-    operands[0].span = operands[1].span = span;
-    insert_at(rewriter, spot,
-              (Inst){.op = reload ? STR("load") : STR("save"),
-                     .kind = dma.kind,
-                     .ndst = 1,
-                     .nsrc = 1,
-                     .operands = operands,
-                     .condition = dma.condition,
-                     .meta = inserted_meta(rewriter, reload ? "reload" : "spill", dma.served),
-                     .span = span});
+    insert_at(rewriter, spot, inserted_dma(dma, rewriter->arena));
 }
 
 /* ---- new tensors ---- */
@@ -145,22 +116,6 @@ static uint32_t add_tensor(Rewriter *rewriter, Tensor tensor, uint32_t origin, R
     out->first_access[id] = out->end_access[id] = 0;
     out->block_range[id] = NULL;
     return id;
-}
-
-static Tensor added_tensor(const Tensor *original, Space space, int64_t blocks) {
-    Tensor tensor = *original;
-    tensor.name = STR("");
-    tensor.space = space;
-    tensor.blocks = blocks;
-    tensor.input = tensor.output = tensor.pin = tensor.fixed = false;
-    tensor.at = NULL;
-    tensor.offset = -1;
-    tensor.meta = (MetaList){NULL, 0};
-    if (space == SPACE_DRAM) {
-        tensor.base = -1;
-        tensor.align = GRANULE;
-    }
-    return tensor;
 }
 
 static uint32_t home_of(Rewriter *rewriter, const Segment *segment) {

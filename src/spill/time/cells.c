@@ -127,6 +127,13 @@ bool find_cells(TimeFacts *facts, uint32_t most, Arena *arena) {
     return fits;
 }
 
+uint32_t first_access_in_run(const TimeFacts *facts, uint32_t cell, uint32_t run) {
+    const Cells *cells = &facts->cells;
+    uint32_t begin = facts->timeline.runs[run].first, at;
+    FIND_FIRST(at, cells->first[cell], cells->first[cell + 1], cells->accesses[at].point >= begin);
+    return at;
+}
+
 uint32_t last_access_in_run(const TimeFacts *facts, uint32_t cell, uint32_t run) {
     const Cells *cells = &facts->cells;
     uint32_t end = facts->timeline.runs[run].end, at;

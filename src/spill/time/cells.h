@@ -9,7 +9,8 @@
  * blocks they name). */
 bool find_cells(TimeFacts *facts, uint32_t most, Arena *arena);
 
-/* The last access of a cell in a run that has one. O(log accesses). */
+/* The first and the last access of a cell in a run that has one. O(log accesses). */
+uint32_t first_access_in_run(const TimeFacts *facts, uint32_t cell, uint32_t run);
 uint32_t last_access_in_run(const TimeFacts *facts, uint32_t cell, uint32_t run);
 
 /* True if an access is its cell's first in a run around it. */

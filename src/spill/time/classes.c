@@ -81,6 +81,11 @@ void order_by_side(const TimeFacts *facts, uint32_t class, Affine side, SortKey 
     sort_keys(keys, info->end - info->first, scratch);
 }
 
+bool share_place(const GapClass *a, const GapClass *b) {
+    return a->inst == b->inst && a->operand == b->operand && a->position == b->position &&
+           a->source == b->source;
+}
+
 /* ---- sides ---- */
 
 /* True if the index of one loop says as much. */

@@ -14,6 +14,10 @@ void find_classes(TimeFacts *facts, Arena *arena);
 void order_by_side(const TimeFacts *facts, uint32_t class, Affine side, SortKey *keys,
                    Arena *scratch);
 
+/* True if one reload of the text could serve gaps of both: where it stands and the tensor that it
+ * reads are the same. Classes of one place follow each other. */
+bool share_place(const GapClass *a, const GapClass *b);
+
 /* What conditions at an instruction may speak of: the operand's block, the sides of its own
  * condition, the index of each loop around it, outermost first. */
 typedef struct {

@@ -1,11 +1,11 @@
 #include "spill/time/fold.h"
 
-#include <assert.h>
 #include <string.h>
 
 #include "ir/build.h"
 #include "ir/dma.h"
 #include "spill/conditions/conditions.h"
+#include "spill/inserted.h"
 #include "spill/time/cells.h"
 #include "spill/time/classes.h"
 #include "support/checked.h"
@@ -56,6 +56,8 @@ typedef struct {
     uint32_t *first_frame; /* [nloops + 1] into `frames` */
     uint32_t *frames;      /* by loop */
     uint32_t *sample_of;   /* [nframes] the first sample of a frame, among those of its loop */
+    uint32_t *first_point; /* [ninsts + 1] into `points` */
+    uint32_t *points;      /* by instruction, in order of time */
     Event *events;
     size_t nevents, event_capacity;
     uint32_t *order; /* events by group */
@@ -97,10 +99,7 @@ static uint32_t form_of(const Folder *folder, uint32_t class) {
     const GapClass *items = folder->decided->facts->classes.items;
     const Affine *forms = folder->decided->facts->sources;
     uint32_t form = class;
-    while (form > 0 && items[form - 1].inst == items[class].inst &&
-           items[form - 1].operand == items[class].operand &&
-           items[form - 1].position == items[class].position &&
-           items[form - 1].source == items[class].source && forms[form - 1].count > 0 &&
+    while (form > 0 && share_place(&items[form - 1], &items[class]) && forms[form - 1].count > 0 &&
            affine_equal(forms[form - 1], forms[class]))
         form--;
     return form;
@@ -193,6 +192,19 @@ static void find_frames(Folder *folder) {
     }
 }
 
+static void find_points_of_insts(Folder *folder) {
+    const Timeline *timeline = &folder->decided->facts->timeline;
+    uint32_t ninsts = folder->func->ninsts;
+    folder->first_point = NEW_ARRAY(&folder->scratch, uint32_t, (size_t)ninsts + 2);
+    folder->points = RAW_ARRAY(&folder->scratch, uint32_t, timeline->npoints);
+    for (uint32_t p = 0; p < timeline->npoints; p++)
+        folder->first_point[timeline->points[p].inst + 2]++;
+    for (uint32_t i = 2; i <= ninsts + 1; i++)
+        folder->first_point[i] += folder->first_point[i - 1];
+    for (uint32_t p = 0; p < timeline->npoints; p++)
+        folder->points[folder->first_point[timeline->points[p].inst + 1]++] = p;
+}
+
 /* All iterations around an instruction, as samples of `sides`; labels are all unwanted. */
 typedef struct {
     uint32_t count;
@@ -261,36 +273,19 @@ static void allow_stores(Folder *folder, const EventGroup *group, Iterations *al
     const Event *event = &folder->events[folder->order[group->first]];
     uint32_t tensor = folder->func->insts[event->inst].operands[event->operand].tensor;
     int64_t dma = block_dma(decided->facts->target, &folder->func->tensors[tensor]);
-    for (uint32_t p = 0; p < decided->facts->timeline.npoints; p++)
-        if (decided->facts->timeline.points[p].inst == event->inst)
-            label_point(folder, all, p, SAMPLE_UNWANTED,
-                        saturating_mul(dma, point_trips(&decided->facts->timeline, p)));
-}
-
-static bool literal_holds(const Literal *literal, const int64_t *values) {
-    int64_t value = values[literal->feature];
-    switch (literal->comparison) {
-    case CMP_EQ:
-        return value == literal->bound;
-    case CMP_NE:
-        return value != literal->bound;
-    case CMP_LT:
-        return value < literal->bound;
-    case CMP_LE:
-        return value <= literal->bound;
-    case CMP_GT:
-        return value > literal->bound;
-    case CMP_GE:
-        return value >= literal->bound;
-    }
-    return false;
+    for (uint32_t i = folder->first_point[event->inst]; i < folder->first_point[event->inst + 1];
+         i++)
+        label_point(folder, all, folder->points[i], SAMPLE_UNWANTED,
+                    saturating_mul(dma, point_trips(&decided->facts->timeline, folder->points[i])));
 }
 
 static bool is_covered(const Conditions *conditions, const int64_t *values) {
     for (uint32_t c = 0; c < conditions->count; c++) {
         bool holds = true;
-        for (uint32_t l = 0; holds && l < conditions->items[c].count; l++)
-            holds = literal_holds(&conditions->items[c].literals[l], values);
+        for (uint32_t l = 0; holds && l < conditions->items[c].count; l++) {
+            const Literal *literal = &conditions->items[c].literals[l];
+            holds = comparison_holds(values[literal->feature], literal->comparison, literal->bound);
+        }
         if (holds) return true;
     }
     return false;
@@ -473,26 +468,12 @@ static const Blocks *one_block(Folder *folder, const Tensor *tensor, Affine inde
 }
 
 static uint32_t home_of(Folder *folder, uint32_t t) {
-    if (folder->homes[t] != UINT32_MAX) return folder->homes[t];
-    Tensor home = folder->func->tensors[t];
-    home.name = STR("");
-    home.space = SPACE_DRAM;
-    home.blocks = folder->home_last[t] - folder->home_first[t] + 1;
-    home.input = home.output = home.pin = home.fixed = false;
-    home.at = NULL;
-    home.offset = -1;
-    home.base = -1;
-    home.align = GRANULE;
-    home.meta = (MetaList){NULL, 0};
-    return folder->homes[t] = build_tensor(&folder->build, home);
-}
-
-static MetaList meta_of(Folder *folder, const char *key, const Inst *served) {
-    Meta *items = NEW_ARRAY(folder->arena, Meta, 2);
-    items[0] = (Meta){.key = str_from(key), .kind = META_FLAG};
-    const Meta *place = meta_find(served->meta, "loc");
-    if (place) items[1] = *place;
-    return (MetaList){items, place ? 2 : 1};
+    if (folder->homes[t] == UINT32_MAX) {
+        int64_t blocks = folder->home_last[t] - folder->home_first[t] + 1;
+        folder->homes[t] = build_tensor(
+            &folder->build, added_tensor(&folder->func->tensors[t], SPACE_DRAM, blocks));
+    }
+    return folder->homes[t];
 }
 
 static Affine block_of_event(Folder *folder, const Event *event) {
@@ -521,9 +502,8 @@ static void insert_dma(Folder *folder, const EventGroup *group, const Conjunctio
     Affine block = block_of_event(folder, event);
     const Operand *own =
         &folder->decided->webs->facts.func->insts[event->inst].operands[event->operand];
-    Operand sb = {
-        .tensor = own->tensor, .span = served->span, .blocks = one_block(folder, tensor, block)};
-    Operand dram = {.span = served->span};
+    Operand sb = {.tensor = own->tensor, .blocks = one_block(folder, tensor, block)};
+    Operand dram = {0};
     if (event->source == NO_SOURCE) {
         dram.tensor = home_of(folder, t);
         dram.blocks = one_block(folder, &folder->build.func.tensors[dram.tensor],
@@ -534,18 +514,13 @@ static void insert_dma(Folder *folder, const EventGroup *group, const Conjunctio
                                 folder->decided->facts->sources[event->form]);
     }
     bool reload = event->kind == EVENT_RELOAD;
-    Operand *operands = RAW_ARRAY(folder->arena, Operand, 2);
-    operands[0] = reload ? sb : dram;
-    operands[1] = reload ? dram : sb;
-    Inst inst = {.op = reload ? STR("load") : STR("save"),
-                 .kind = reload ? OP_LOAD : OP_SAVE,
-                 .ndst = 1,
-                 .nsrc = 1,
-                 .operands = operands,
-                 .condition = condition_from(folder, &group->sides, conjunction, NULL),
-                 .meta = meta_of(folder, reload ? "reload" : "spill", served),
-                 .span = served->span};
-    insert(folder, reload ? &folder->before[event->inst] : &folder->after[event->inst], inst);
+    SpillDma dma = {.kind = reload ? OP_LOAD : OP_SAVE,
+                    .dst = reload ? sb : dram,
+                    .src = reload ? dram : sb,
+                    .condition = condition_from(folder, &group->sides, conjunction, NULL),
+                    .served = served};
+    insert(folder, reload ? &folder->before[event->inst] : &folder->after[event->inst],
+           inserted_dma(dma, folder->arena));
 }
 
 static void insert_all(Folder *folder) {
@@ -575,9 +550,7 @@ static bool is_needed(const Folder *folder, uint32_t cell, uint32_t access) {
          r = decided->facts->timeline.runs[r].parent) {
         const Run *run = &decided->facts->timeline.runs[r];
         if (next < cells->first[cell + 1] && cells->accesses[next].point < run->end) return false;
-        uint32_t first = access;
-        while (first > cells->first[cell] && cells->accesses[first - 1].point >= run->first)
-            first--;
+        uint32_t first = first_access_in_run(decided->facts, cell, r);
         uint32_t round = decided->facts->gaps.of[first];
         if (round != UINT32_MAX && decided->kept[round]) return true;
     }
@@ -643,8 +616,9 @@ static const Condition *narrow_condition(Folder *folder, Iterations *all, const 
 }
 
 /* A load of several blocks stays or goes as a whole. */
-static void narrow_load(Folder *folder, uint32_t inst, const uint32_t *points, uint32_t count,
-                        const bool *needed) {
+static void narrow_load(Folder *folder, uint32_t inst, const bool *needed) {
+    const uint32_t *points = folder->points + folder->first_point[inst];
+    uint32_t count = folder->first_point[inst + 1] - folder->first_point[inst];
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < count; i++)
         wanted += needed[points[i]];
@@ -691,23 +665,13 @@ static void keep_first_loads(Folder *folder) {
 }
 
 static void narrow_loads(Folder *folder) {
-    const Timeline *timeline = &folder->decided->facts->timeline;
     uint32_t ninsts = folder->func->ninsts;
     folder->dropped = NEW_ARRAY(&folder->scratch, bool, ninsts);
     folder->narrowed = arena_alloc(&folder->scratch, ninsts, sizeof *folder->narrowed);
     const bool *needed = find_needed(folder);
-    uint32_t *first = NEW_ARRAY(&folder->scratch, uint32_t, (size_t)ninsts + 2);
-    uint32_t *points = RAW_ARRAY(&folder->scratch, uint32_t, timeline->npoints);
-    for (uint32_t p = 0; p < timeline->npoints; p++)
-        first[timeline->points[p].inst + 2]++;
-    for (uint32_t i = 2; i <= ninsts + 1; i++)
-        first[i] += first[i - 1];
-    for (uint32_t p = 0; p < timeline->npoints; p++)
-        points[first[timeline->points[p].inst + 1]++] = p;
     for (uint32_t i = 0; i < ninsts; i++) {
         const Inst *inst = &folder->func->insts[i];
-        if (inst->kind == OP_LOAD && !inst->accumulate)
-            narrow_load(folder, i, points + first[i], first[i + 1] - first[i], needed);
+        if (inst->kind == OP_LOAD && !inst->accumulate) narrow_load(folder, i, needed);
     }
     keep_first_loads(folder);
 }
@@ -790,6 +754,7 @@ bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten) {
     arena_init(&folder.scratch);
     arena_init(&folder.probe);
     find_frames(&folder);
+    find_points_of_insts(&folder);
     bool folds;
     do
         folds = find_groups(&folder);

@@ -40,14 +40,8 @@ typedef struct {
 } Folded;
 
 static bool facts_of(const Module *module, TimeFacts *facts, Arena *arena) {
-    *facts = (TimeFacts){
-        .func = module->funcs, .target = &module->target, .size = target_granules(&module->target)};
-    if (!lay_out(facts->func, AMPLE, AMPLE, arena, &facts->timeline)) return false;
-    if (facts->timeline.npoints == 0 || !find_cells(facts, AMPLE, arena)) return false;
-    if (!find_gaps(facts, true, arena)) return false;
-    find_classes(facts, arena);
-    find_source_forms(facts, arena);
-    return true;
+    TimeOptions options = {AMPLE, AMPLE, AMPLE, true};
+    return find_time_facts(module->funcs, &module->target, options, arena, facts);
 }
 
 static FoldedContents contents_of(const Func *func, Arena *arena) {

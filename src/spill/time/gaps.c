@@ -6,6 +6,7 @@
 #include "spill/time/cells.h"
 #include "support/checked.h"
 #include "support/search.h"
+#include "support/union_find.h"
 
 /* A write of blocks low to high of a dram tensor. */
 typedef struct {
@@ -38,7 +39,7 @@ typedef struct {
     TimeGaps *out;
     size_t gap_capacity;
     DramWrites *writes;    /* [ntensors] in order of time */
-    uint32_t *parent;      /* [accesses] of writes: union-find over those that leave one value */
+    uint32_t *leader;      /* [accesses] of writes: sets of those that leave one value */
     int64_t *first, *last; /* [nloops] indexes of the point looked at, in its runs' first and last
                               iterations */
 } GapPass;
@@ -130,21 +131,6 @@ static bool is_written(const GapPass *pass, uint32_t tensor, int64_t block, uint
 
 /* ---- values ---- */
 
-static uint32_t find_root(GapPass *pass, uint32_t write) {
-    while (pass->parent[write] != write) {
-        pass->parent[write] = pass->parent[pass->parent[write]];
-        write = pass->parent[write];
-    }
-    return write;
-}
-
-static void unite(GapPass *pass, uint32_t a, uint32_t b) {
-    a = find_root(pass, a);
-    b = find_root(pass, b);
-    if (a < b) pass->parent[b] = a;
-    if (b < a) pass->parent[a] = b;
-}
-
 /* The last write at or before an access of its cell; UINT32_MAX if there is none. */
 static uint32_t write_before(const GapPass *pass, uint32_t cell, uint32_t access) {
     for (; !access_at(pass, access)->writes; access--)
@@ -158,7 +144,7 @@ static void unite_round_edges(GapPass *pass, uint32_t cell, uint32_t access, uin
     for (uint32_t r = point->run; r != NO_RUN; r = pass->timeline->runs[r].parent) {
         if (!is_first_in_run(pass->facts, cell, access, r)) return;
         uint32_t end = write_before(pass, cell, last_access_in_run(pass->facts, cell, r));
-        if (end != UINT32_MAX && before != UINT32_MAX) unite(pass, before, end);
+        if (end != UINT32_MAX && before != UINT32_MAX) sets_join(pass->leader, before, end);
     }
 }
 
@@ -176,9 +162,7 @@ static bool find_values_of(GapPass *pass, uint32_t cell) {
 
 static bool find_values(GapPass *pass) {
     uint32_t count = pass->cells->first[pass->cells->ncells];
-    pass->parent = RAW_ARRAY(&pass->scratch, uint32_t, count);
-    for (uint32_t a = 0; a < count; a++)
-        pass->parent[a] = a;
+    pass->leader = sets_make(count, &pass->scratch);
     for (uint32_t c = 0; c < pass->cells->ncells; c++)
         if (!find_values_of(pass, c)) return false;
     return true;
@@ -200,7 +184,7 @@ static void number_values(GapPass *pass) {
         for (uint32_t a = cells->first[c]; a < cells->first[c + 1]; a++) {
             out->value_of[a] = UINT32_MAX;
             if (!cells->accesses[a].writes) continue;
-            uint32_t root = find_root(pass, a);
+            uint32_t root = set_of(pass->leader, a);
             uint32_t value = root == a ? out->nvalues++ : out->value_of[root];
             out->value_of[a] = value;
             out->store[value] += dma_at(pass, c, a);
@@ -298,10 +282,8 @@ static uint32_t gap_begin(const GapPass *pass, uint32_t cell, uint32_t before, u
          r = pass->timeline->runs[r].parent) {
         const Run *run = &pass->timeline->runs[r];
         if (point < run->end) break;
-        uint32_t at;
-        FIND_FIRST(at, pass->cells->first[cell], pass->cells->first[cell + 1],
-                   pass->cells->accesses[at].point >= run->first);
-        if (pass->cells->accesses[at].reads) begin = run->end;
+        uint32_t first = first_access_in_run(pass->facts, cell, r);
+        if (access_at(pass, first)->reads) begin = run->end;
     }
     return begin;
 }

@@ -266,11 +266,12 @@ static void order_class(Keeper *keeper, uint32_t c) {
         find_sides(problem->facts->timeline.func, class->inst, class->operand, keeper->scratch);
     Ordered *orders = RAW_ARRAY(keeper->scratch, Ordered, (size_t)sides.count + 1);
     uint32_t norders = 0;
-    for (uint32_t s = 0; s<sides.count &&class->end - class->first> 1; s++)
+    uint32_t count = class->end - class->first;
+    for (uint32_t s = 0; s < sides.count && count > 1; s++)
         norders += group_by_side(keeper, c, sides.items[s], &orders[norders]);
     if (norders == 0) { /* nothing tells them apart: all or none */
         Group *all = NEW(keeper->scratch, Group);
-        *all = (Group){0, class->end - class->first};
+        *all = (Group){0, count};
         orders[norders++] = (Ordered){problem->facts->classes.members + class->first, all, 1};
     }
     keeper->orders[c] = (ClassOrders){orders, norders};
@@ -425,19 +426,12 @@ static void note_best(const Keeper *keeper, BestKeep *best) {
     memcpy(best->kept, keeper->kept, keeper->problem->facts->gaps.count * sizeof(bool));
 }
 
-static void restore_class(Keeper *keeper, uint32_t c, const bool *kept) {
+/* Drops what `kept` does not keep, then, once that is done for all classes, keeps what it does. */
+static void restore_class(Keeper *keeper, uint32_t c, const bool *kept, bool keeping) {
     const Classes *classes = &keeper->problem->facts->classes;
     for (uint32_t i = classes->items[c].first; i < classes->items[c].end; i++) {
         uint32_t g = classes->members[i];
-        if (keeper->kept[g] && !kept[g]) drop(keeper, g);
-    }
-}
-
-static void restore_kept(Keeper *keeper, uint32_t c, const bool *kept) {
-    const Classes *classes = &keeper->problem->facts->classes;
-    for (uint32_t i = classes->items[c].first; i < classes->items[c].end; i++) {
-        uint32_t g = classes->members[i];
-        if (!keeper->kept[g] && kept[g]) keep(keeper, g);
+        if (keeper->kept[g] != kept[g] && kept[g] == keeping) (keeping ? keep : drop)(keeper, g);
     }
 }
 
@@ -501,10 +495,9 @@ static void ruin_and_recreate(Keeper *keeper, const OpenClasses *open, double te
         fill_class(keeper, ruined[i], 100);
     double worse = (double)(keeper->cost - before);
     if (worse <= temperature * (1 + rng_below(&keeper->rng, 1000)) / 1000) return;
-    for (uint32_t i = 0; i < count; i++)
-        restore_class(keeper, ruined[i], open->saved);
-    for (uint32_t i = 0; i < count; i++)
-        restore_kept(keeper, ruined[i], open->saved);
+    for (int keeping = 0; keeping < 2; keeping++)
+        for (uint32_t i = 0; i < count; i++)
+            restore_class(keeper, ruined[i], open->saved, keeping);
 }
 
 static void search_folded(Keeper *keeper, const OpenClasses *open, BestKeep *best) {

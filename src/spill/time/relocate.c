@@ -46,7 +46,7 @@ static void put_best(CellLayout *layout, uint32_t cell, Rect avoid) {
     const Bands *bands = &layout->bands[cell];
     Rect best = {0};
     int64_t least = INT64_MAX;
-    for (uint32_t i = 0; i<count; i += layout->steps> 0 ? 1 : 1 + count / FEW)
+    for (uint32_t i = 0; i < count; i += layout->steps ? 1 : 1 + count / FEW)
         for (int b = 0; b < bands->count; b++) {
             Rect rect = {offsets[i], offsets[i] + layout->height[cell], bands->masks[b]};
             if (avoid.mask && rects_same(rect, avoid)) continue;
@@ -145,25 +145,23 @@ static Rect pick_place(CellLayout *layout, uint32_t cell) {
     return (Rect){(uint32_t)low, (uint32_t)low + height, mask};
 }
 
+/* Moves a cell to a place, or where mask is 0 to the best. */
 static void try_place(CellLayout *layout, uint32_t cell, Rect to, double temperature) {
     Rect was = layout->rects[cell];
-    if (!to.mask || rects_same(to, was)) return;
     int64_t before = objective(layout);
     layout_take_out(layout, cell);
-    layout_put(layout, cell, to);
+    if (to.mask)
+        layout_put(layout, cell, to);
+    else
+        put_best(layout, cell, was);
     if (accepts(layout, before, temperature)) return;
     layout_take_out(layout, cell);
     layout_put(layout, cell, was);
 }
 
-static void try_best_place(CellLayout *layout, uint32_t cell, double temperature) {
-    Rect was = layout->rects[cell];
-    int64_t before = objective(layout);
-    layout_take_out(layout, cell);
-    put_best(layout, cell, was);
-    if (accepts(layout, before, temperature)) return;
-    layout_take_out(layout, cell);
-    layout_put(layout, cell, was);
+static void try_near(CellLayout *layout, uint32_t cell, double temperature) {
+    Rect to = pick_place(layout, cell);
+    if (to.mask && !rects_same(to, layout->rects[cell])) try_place(layout, cell, to, temperature);
 }
 
 /* Moves one cell, or lets two change places; takes it back where that costs too much. */
@@ -175,11 +173,11 @@ static void move_cell(CellLayout *layout, double temperature) {
     spend_steps(layout, 20);
     uint32_t kind = rng_below(&layout->rng, KINDS);
     if (kind < BEST)
-        try_best_place(layout, cell, temperature);
+        try_place(layout, cell, (Rect){0}, temperature);
     else if (kind < BEST + SWAPS)
         try_swap(layout, cell, temperature);
     else
-        try_place(layout, cell, pick_place(layout, cell), temperature);
+        try_near(layout, cell, temperature);
 }
 
 static void restore_places(CellLayout *layout, const BestPlaces *best) {

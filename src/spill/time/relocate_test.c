@@ -19,14 +19,8 @@ enum { AMPLE = 1000000, STEPS = 200000 };
 
 /* False where find_gaps() refuses the program. */
 static bool facts_of(const Module *module, uint32_t full, TimeFacts *facts, Arena *arena) {
-    *facts = (TimeFacts){
-        .func = module->funcs, .target = &module->target, .size = target_granules(&module->target)};
-    if (!lay_out(facts->func, full, AMPLE, arena, &facts->timeline)) return false;
-    if (facts->timeline.npoints == 0 || !find_cells(facts, AMPLE, arena)) return false;
-    if (!find_gaps(facts, true, arena)) return false;
-    find_classes(facts, arena);
-    find_source_forms(facts, arena);
-    return true;
+    TimeOptions options = {full, AMPLE, AMPLE, true};
+    return find_time_facts(module->funcs, &module->target, options, arena, facts);
 }
 
 static bool range_has(LiveRange range, uint32_t point) {

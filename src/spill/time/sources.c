@@ -2,6 +2,7 @@
 
 #include "ir/dma.h"
 #include "spill/conditions/fit.h"
+#include "spill/time/classes.h"
 #include "support/checked.h"
 
 typedef struct {
@@ -122,18 +123,13 @@ static void lose_source(const FormPass *pass, const GapClass *class, const Targe
     }
 }
 
-static bool same_place(const GapClass *a, const GapClass *b) {
-    return a->inst == b->inst && a->operand == b->operand && a->position == b->position &&
-           a->source == b->source;
-}
-
 /* Classes of one place of the text take the form of a larger one where that is right for them too:
  * one reload serves all. */
 static void share_forms(const FormPass *pass, Affine *forms) {
     const GapClass *items = pass->classes->items;
     for (uint32_t first = 0, end; first < pass->classes->count; first = end) {
         uint32_t most = first;
-        for (end = first; end < pass->classes->count && same_place(&items[first], &items[end]);
+        for (end = first; end < pass->classes->count && share_place(&items[first], &items[end]);
              end++)
             if (items[end].end - items[end].first > items[most].end - items[most].first) most = end;
         for (uint32_t c = first; c < end && forms[most].count > 0; c++)

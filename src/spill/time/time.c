@@ -3,19 +3,13 @@
 #include <string.h>
 
 #include "ir/dma.h"
-#include "spill/time/cells.h"
-#include "spill/time/classes.h"
 #include "spill/time/fold.h"
-#include "spill/time/gaps.h"
 #include "spill/time/keep.h"
 #include "spill/time/place_cells.h"
 #include "spill/time/project.h"
 #include "spill/time/relocate.h"
-#include "spill/time/sources.h"
 #include "spill/time/webs.h"
 #include "support/clock.h"
-
-enum { FULL = 30000, MOST_POINTS = 1000000, MOST_ACCESSES = 8000000 };
 
 /* What is known before anything is decided, and room to leave free. */
 typedef struct {
@@ -33,19 +27,14 @@ typedef struct {
 } Answer;
 
 static bool look_out(State *state, Outlook *outlook) {
-    enum { LARGEST = 1 << 28 /* granules whose sums 32 bits hold */ };
-    TimeFacts *facts = &outlook->facts;
-    Arena *arena = &state->memory;
-    *facts = (TimeFacts){
-        .func = state->facts->func, .target = state->facts->target, .size = state->facts->size};
-    if (facts->size > LARGEST ||
-        !lay_out(facts->func, FULL, MOST_POINTS, arena, &facts->timeline) ||
-        facts->timeline.npoints == 0 || !find_cells(facts, MOST_ACCESSES, arena) ||
-        !find_gaps(facts, state->facts->remat, arena))
+    TimeOptions options = {.full = 30000,
+                           .most_points = 1000000,
+                           .most_accesses = 8000000,
+                           .remat = state->facts->remat};
+    if (!find_time_facts(state->facts->func, state->facts->target, options, &state->memory,
+                         &outlook->facts))
         return false;
-    find_classes(facts, arena);
-    find_source_forms(facts, arena);
-    outlook->headroom = NEW_ARRAY(arena, uint32_t, facts->timeline.npoints);
+    outlook->headroom = NEW_ARRAY(&state->memory, uint32_t, outlook->facts.timeline.npoints);
     return true;
 }
 

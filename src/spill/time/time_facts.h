@@ -90,6 +90,18 @@ typedef struct {
     const Affine *sources; /* [classes] find_source_forms() */
 } TimeFacts;
 
+/* How a function is laid out, and up to which size. */
+typedef struct {
+    uint32_t full, most_points; /* see lay_out() */
+    uint32_t most_accesses;     /* and cells: see find_cells() */
+    bool remat;                 /* values may come from loads and saves of the program */
+} TimeOptions;
+
+/* All facts of a checked function. False where it is too large, never runs an instruction, or needs
+ * a value that nothing before has made. O(points + accesses log accesses), as the passes say. */
+bool find_time_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
+                     TimeFacts *facts);
+
 /* The block of its tensor that a cell is. */
 static inline int64_t cell_block(const Cells *cells, uint32_t cell) {
     return cell - cells->first_cell[cells->tensor[cell]];

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "spill/time/cells.h"
+#include "support/union_find.h"
 
 typedef struct {
     const TimeFacts *facts;
@@ -16,24 +17,9 @@ typedef struct {
     Webs *out;
     uint32_t *first_operand; /* [ninsts] number of its first operand */
     uint32_t noperands;
-    uint32_t *parent; /* [noperands] union-find */
+    uint32_t *leader; /* [noperands] sets of those that share a web */
     uint32_t *tensor; /* [noperands] of the new function */
 } WebPass;
-
-static uint32_t find_root(WebPass *pass, uint32_t operand) {
-    while (pass->parent[operand] != operand) {
-        pass->parent[operand] = pass->parent[pass->parent[operand]];
-        operand = pass->parent[operand];
-    }
-    return operand;
-}
-
-static void join(WebPass *pass, uint32_t a, uint32_t b) {
-    a = find_root(pass, a);
-    b = find_root(pass, b);
-    if (a < b) pass->parent[b] = a;
-    if (b < a) pass->parent[a] = b;
-}
 
 static uint32_t operand_of(const WebPass *pass, uint32_t access) {
     const CellAccess *info = &pass->cells->accesses[access];
@@ -47,9 +33,7 @@ static void number_operands(WebPass *pass) {
         pass->first_operand[i] = pass->noperands;
         pass->noperands += from->insts[i].ndst + from->insts[i].nsrc;
     }
-    pass->parent = RAW_ARRAY(&pass->scratch, uint32_t, pass->noperands);
-    for (uint32_t o = 0; o < pass->noperands; o++)
-        pass->parent[o] = o;
+    pass->leader = sets_make(pass->noperands, &pass->scratch);
 }
 
 /* Operands of one tensor in one instruction stay one; so do all of a tensor that must stay. */
@@ -61,7 +45,8 @@ static void join_by_text(WebPass *pass) {
         for (uint32_t o = 0; o < from->insts[i].ndst + from->insts[i].nsrc; o++) {
             uint32_t t = from->insts[i].operands[o].tensor, number = pass->first_operand[i] + o;
             bool one = from->tensors[t].space != SPACE_SB || pass->gaps->resident[t];
-            if (latest[t] && (one || of_inst[t] == i + 1)) join(pass, latest[t] - 1, number);
+            if (latest[t] && (one || of_inst[t] == i + 1))
+                sets_join(pass->leader, latest[t] - 1, number);
             latest[t] = number + 1;
             of_inst[t] = i + 1;
         }
@@ -87,12 +72,12 @@ static void join_idle(WebPass *pass) {
     const uint32_t *first = find_first_writes(pass, &pass->scratch);
     for (uint32_t a = 0; a < cells->first[cells->ncells]; a++)
         if (cells->accesses[a].operand != ENTRY_OPERAND)
-            lives[find_root(pass, operand_of(pass, a))] = true;
+            lives[set_of(pass->leader, operand_of(pass, a))] = true;
     for (uint32_t i = 0; i < from->ninsts; i++)
         for (uint32_t o = 0; o < from->insts[i].ndst + from->insts[i].nsrc; o++) {
             uint32_t t = from->insts[i].operands[o].tensor, number = pass->first_operand[i] + o;
-            uint32_t root = find_root(pass, number);
-            if (!lives[root] && first[t]) join(pass, root, first[t] - 1);
+            uint32_t root = set_of(pass->leader, number);
+            if (!lives[root] && first[t]) sets_join(pass->leader, root, first[t] - 1);
         }
 }
 
@@ -101,12 +86,13 @@ static void join_gap(WebPass *pass, const TimeGap *gap) {
     const Cells *cells = pass->cells;
     if (pass->gaps->resident[cells->tensor[gap->cell]]) return; /* whole already */
     uint32_t own = operand_of(pass, gap->access), first = cells->first[gap->cell];
-    if (gap->access > first) join(pass, operand_of(pass, gap->access - 1), own);
+    if (gap->access > first) sets_join(pass->leader, operand_of(pass, gap->access - 1), own);
     uint32_t point = cells->accesses[gap->access].point;
     for (uint32_t r = pass->timeline->points[point].run; r != NO_RUN;
          r = pass->timeline->runs[r].parent) {
         if (!is_first_in_run(pass->facts, gap->cell, gap->access, r)) return;
-        join(pass, operand_of(pass, last_access_in_run(pass->facts, gap->cell, r)), own);
+        sets_join(pass->leader, operand_of(pass, last_access_in_run(pass->facts, gap->cell, r)),
+                  own);
     }
 }
 
@@ -125,7 +111,7 @@ static uint32_t number_webs(WebPass *pass) {
         pass->out->parent[t] = t;
     for (uint32_t i = 0; i < from->ninsts; i++)
         for (uint32_t o = 0; o < from->insts[i].ndst + from->insts[i].nsrc; o++) {
-            uint32_t number = pass->first_operand[i] + o, root = find_root(pass, number);
+            uint32_t number = pass->first_operand[i] + o, root = set_of(pass->leader, number);
             uint32_t t = from->insts[i].operands[o].tensor;
             if (of_root[root] == UINT32_MAX) {
                 of_root[root] = seen[t] ? count++ : t;
@@ -226,16 +212,16 @@ static void mark_apart(WebPass *pass) {
     for (uint32_t g = 0; g < gaps->count; g++) {
         const TimeGap *gap = &pass->gaps->gaps[g];
         if (pass->gaps->resident[pass->cells->tensor[gap->cell]]) continue;
-        uint32_t own = find_root(pass, operand_of(pass, gap->access));
+        uint32_t own = set_of(pass->leader, operand_of(pass, gap->access));
         uint32_t first = pass->cells->first[gap->cell];
         bool apart =
-            gap->access > first && find_root(pass, operand_of(pass, gap->access - 1)) != own;
+            gap->access > first && set_of(pass->leader, operand_of(pass, gap->access - 1)) != own;
         uint32_t point = pass->cells->accesses[gap->access].point;
         for (uint32_t r = pass->timeline->points[point].run; r != NO_RUN && !apart;
              r = pass->timeline->runs[r].parent) {
             if (!is_first_in_run(pass->facts, gap->cell, gap->access, r)) break;
             uint32_t last = last_access_in_run(pass->facts, gap->cell, r);
-            apart = find_root(pass, operand_of(pass, last)) != own;
+            apart = set_of(pass->leader, operand_of(pass, last)) != own;
         }
         gaps->gaps[g].apart = apart;
     }

@@ -16,11 +16,8 @@
 enum { AMPLE = 1000000 };
 
 static bool facts_of(const Module *module, uint32_t full, TimeFacts *facts, Arena *arena) {
-    *facts = (TimeFacts){
-        .func = module->funcs, .target = &module->target, .size = target_granules(&module->target)};
-    return lay_out(facts->func, full, AMPLE, arena, &facts->timeline) &&
-           facts->timeline.npoints > 0 && find_cells(facts, AMPLE, arena) &&
-           find_gaps(facts, true, arena);
+    TimeOptions options = {full, AMPLE, AMPLE, true};
+    return find_time_facts(module->funcs, &module->target, options, arena, facts);
 }
 
 /* Each access stands once among those of the webs, at its point, with its gap and its value, in a
