@@ -13,7 +13,7 @@
 
 #define ALWAYS UINT32_MAX
 enum { EXACT_STEPS = 1000000000 };
-enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LARGE = 60000, MILLION = 1000000 };
+enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LONG = 20000, LARGE = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
     /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric,
@@ -33,6 +33,8 @@ static const Strategy STRATEGIES[] = {
      0, 0, 1},
     {"flat-headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 2, SMALL, SHORT, 0, 0, 1, 0, 0, 1},
     {"flat-chaitin", START_UNCUT, SPILL_CHAITIN, PLACE_EXACT, 1, SMALL, ALWAYS, 0, 0, 1, 2, 0, 1},
+    {"improve", START_BEST, SPILL_CONFLICTS, PLACE_EXACT, 1, LONG, ALWAYS, 0, 25 * MILLION, 0, 0, 0,
+     1},
     {"headroom-15", START_CHOICE, SPILL_HEADROOM, PLACE_EVICT, 1, ALWAYS, 0, 15, 0, 0, 0, 0, 1},
     {"seed", START_UNCUT, SPILL_CHAITIN, PLACE_SELECT, 0, ALWAYS, MEDIUM, 0, 0, 0, 0, 0, 0},
 };
@@ -55,9 +57,9 @@ static bool cuts_many(const Plan *plan) {
 /* False where the strategy gives up at once. */
 static bool cut_at_start(const Strategy *row, State *state) {
     if (row->start == START_UNCUT) return true;
-    residency(state);
+    if (row->start != START_BEST) residency(state);
     if (row->few_cuts && cuts_many(&state->plan)) return false;
-    if (row->start == START_JOINT) search_jointly(state);
+    if (row->start != START_CHOICE) search_jointly(state);
     return true;
 }
 
@@ -193,8 +195,17 @@ typedef struct {
     PhaseSeconds seconds;
 } Race;
 
+/* The state begins with the cuts and places of the best result. */
+static void begin_with(const State *best, State *state) {
+    state->plan = plan_copy(&best->plan, &state->memory);
+    plan_relax(&state->plan);
+    state->hints = transfer_committed(&best->code, &state->memory);
+    state->hinted = true;
+}
+
 static void run_row(const Facts *facts, const Strategy *row, Method method, Race *race) {
     State *state = state_make(facts, method);
+    if (row->start == START_BEST) begin_with(race->best, state);
     int64_t least = race->best ? state_cycles(race->best) : INT64_MAX;
     State *worse = state;
     const char *why =
@@ -237,6 +248,7 @@ State *run_strategies(const Facts *facts, const Options *options, Writer *log) {
                             !is_endless(facts->func);
             fallback |= facts->func->nloops > 0 && row->straight;
             bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, &race);
+            idle |= row->start == START_BEST && !race.best;
             if (admits(facts, options, row, effort) && !(race.best && fallback) && !idle)
                 run_row(facts, row, method_of(row, options, effort), &race);
         }

@@ -8,8 +8,9 @@
 #include "spill/state.h"
 
 /* What a strategy cuts before its first round, and after each that failed: see
- * residency/residency.h, joint/joint.h, chaitin.h, headroom.h and conflicts.h in spill/. */
-typedef enum { START_UNCUT, START_CHOICE, START_JOINT, START_TIME } Start;
+ * residency/residency.h, joint/joint.h, chaitin.h, headroom.h and conflicts.h in spill/. START_BEST
+ * is the joint search from the best result of the rows before it. */
+typedef enum { START_UNCUT, START_CHOICE, START_JOINT, START_BEST, START_TIME } Start;
 typedef enum { SPILL_NOTHING, SPILL_CHAITIN, SPILL_HEADROOM, SPILL_CONFLICTS } Spiller;
 
 typedef struct Strategy {

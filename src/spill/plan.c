@@ -115,6 +115,14 @@ void plan_note_spilled(Plan *plan, uint32_t tensor) {
     plan->spilled[tensor] = any;
 }
 
+void plan_relax(Plan *plan) {
+    uint32_t ntensors = plan->func->ntensors;
+    for (uint32_t a = 0; a < plan->first[ntensors]; a++)
+        plan->accesses[a].permanent = false;
+    for (uint32_t l = 0; l < plan->first_loop[ntensors]; l++)
+        plan->loops[l].permanent = false;
+}
+
 void plan_reset(Plan *plan) {
     for (uint32_t t = 0; t < plan->func->ntensors; t++) {
         for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++)

@@ -56,6 +56,9 @@ void plan_note_spilled(Plan *plan, uint32_t tensor);
 /* Takes back every cut that is not permanent. O(accesses + loops). */
 void plan_reset(Plan *plan);
 
+/* Makes no cut permanent: later rounds may take back any. O(accesses + loops). */
+void plan_relax(Plan *plan);
+
 /* Cuts all gaps and loops permanently: each access has a copy of its own. */
 void plan_cut_all(Plan *plan, uint32_t tensor);
 

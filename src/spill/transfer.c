@@ -52,6 +52,21 @@ void transfer_node(TransferList *list, const Rewritten *code, const Node *node, 
         (TransferredPlace){identity_of(code, node->tensor), rects, node->blocks};
 }
 
+Transfer transfer_committed(const Rewritten *code, Arena *arena) {
+    const Func *func = code->func;
+    TransferList list = transfer_begin(func->ntensors, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        if (tensor->space != SPACE_SB || !tensor->at) continue;
+        Rect *rects = RAW_ARRAY(arena, Rect, tensor->blocks);
+        for (int64_t b = 0; b < tensor->blocks; b++)
+            rects[b] = tensor_rect(tensor, tensor->at[b]);
+        list.transfer.items[list.transfer.count++] =
+            (TransferredPlace){identity_of(code, t), rects, (uint32_t)tensor->blocks};
+    }
+    return transfer_end(&list, arena);
+}
+
 Transfer transfer_end(TransferList *list, Arena *arena) {
     uint32_t count = list->transfer.count;
     SortKey *order = RAW_ARRAY(arena, SortKey, count);
@@ -78,6 +93,19 @@ static const TransferredPlace *find_place(const Transfer *transfer, uint64_t ide
         return &transfer->items[low - 1];
     bool behind = low < transfer->count && transfer->items[low].identity >> 32 == identity >> 32;
     return behind ? &transfer->items[low] : NULL;
+}
+
+static const Rect *find_rects(const Transfer *transfer, uint64_t identity, uint32_t blocks) {
+    const TransferredPlace *place = find_place(transfer, identity);
+    return place && place->blocks == blocks ? place->rects : NULL;
+}
+
+const Rect *transfer_find_access(const Transfer *transfer, uint32_t tensor, uint32_t access) {
+    return find_rects(transfer, (uint64_t)tensor << 32 | (access + 1), 1);
+}
+
+const Rect *transfer_find_node(const Transfer *transfer, const Rewritten *code, const Node *node) {
+    return find_rects(transfer, identity_of(code, node->tensor), node->blocks);
 }
 
 static bool overlap_in_place(const Round *round, uint32_t n, uint32_t m) {
@@ -123,9 +151,9 @@ void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round
                                    .failed = RAW_ARRAY(arena, uint32_t, nodes->count)};
     for (uint32_t n = 0; n < nodes->count; n++) {
         const Node *node = &nodes->items[n];
-        const TransferredPlace *place = find_place(transfer, identity_of(rewritten, node->tensor));
-        const Rect *rects = node->fixed ? node->rects : place ? place->rects : NULL;
-        if (!rects || (!node->fixed && place->blocks != node->blocks)) continue;
+        const Rect *rects =
+            node->fixed ? node->rects : transfer_find_node(transfer, rewritten, node);
+        if (!rects) continue;
         round->placement.rects[n] = RAW_ARRAY(arena, Rect, node->blocks);
         memcpy(round->placement.rects[n], rects, node->blocks * sizeof(Rect));
     }

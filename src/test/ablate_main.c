@@ -4,6 +4,9 @@
  *     ablate --rows
  *     ablate --stages
  *
+ * --rows prints the rows that can run alone; those that begin with the best result of others are
+ * the stage `improve`.
+ *
  * One line for each function: the file, the function, the row that was left out or alone, cycles of
  * the spill code (`-` where no row found places), seconds of the processor, and 1 where a row that
  * is alone is one that the whole table runs only if no row before it has found places. Where no row
@@ -25,16 +28,18 @@ typedef enum {
     STAGE_RELOADS,
     STAGE_EXACT,
     STAGE_EVICT,
+    STAGE_IMPROVE,
     STAGE_COUNT
 } Stage;
 
-static const char *const STAGES[STAGE_COUNT] = {"coalesce",    "split", "remat",
-                                                "reload-elim", "exact", "evict"};
+static const char *const STAGES[STAGE_COUNT] = {"coalesce", "split", "remat",  "reload-elim",
+                                                "exact",    "evict", "improve"};
 
 typedef struct {
     Options options;
     const char *only, *without; /* names of rows, or NULL */
     PlaceEffort hardest;        /* how hard rows look for places at most */
+    bool no_improve;            /* rows that begin with the best result of others do not run */
 } Request;
 
 static bool leave_out(Request *request, const char *name) {
@@ -44,6 +49,8 @@ static bool leave_out(Request *request, const char *name) {
         if (strcmp(name, STAGES[stage]) != 0) continue;
         if (stage < STAGE_EXACT)
             *optimisations[stage] = false;
+        else if (stage == STAGE_IMPROVE)
+            request->no_improve = true;
         else
             request->hardest = stage == STAGE_EXACT ? PLACE_EVICT : PLACE_SELECT;
         return true;
@@ -59,6 +66,7 @@ static StrategyTable rows_of(const Request *request, Strategy *rows) {
         const char *name = all.items[i].name;
         if (request->only && strcmp(name, request->only) != 0) continue;
         if (request->without && strcmp(name, request->without) == 0) continue;
+        if (request->no_improve && all.items[i].start == START_BEST) continue;
         Strategy *row = &rows[kept.count++];
         *row = all.items[i];
         if (row->place > request->hardest) row->place = request->hardest;
@@ -122,7 +130,7 @@ static int print_stages(void) {
 static int print_rows(void) {
     StrategyTable all = all_strategies();
     for (uint32_t i = 0; i < all.count; i++)
-        printf("%s\n", all.items[i].name);
+        if (all.items[i].start != START_BEST) printf("%s\n", all.items[i].name);
     return 0;
 }
 

@@ -21,11 +21,13 @@ static bool is_listed(const JointPass *pass, uint32_t tensor) {
 
 static void add_segment(JointPass *pass, const Stretch *stretch) {
     const Tensor *tensor = &pass->state->plan.func->tensors[stretch->tensor];
+    const Rect *hint = transfer_find_access(&pass->state->hints, stretch->tensor, stretch->first);
     pass->items[pass->count++] =
         (JointSegment){.points = stretch->points,
                        .height = tensor_height(tensor),
                        .align = tensor_align(tensor),
                        .class = shape_class(tensor->partitions, tensor->base),
+                       .rect = hint ? *hint : (Rect){0},
                        .linked = stretch->linked,
                        .kept = stretch->linked && !pass->state->plan.accesses[stretch->first].cut,
                        .gap = stretch->gap,
@@ -61,6 +63,7 @@ static LiveRange input_range(const JointPass *pass, LiveRange range) {
 }
 
 static void add_node(JointPass *pass, const Node *node) {
+    const Rect *hints = transfer_find_node(&pass->state->hints, &pass->state->code, node);
     for (uint32_t b = 0; b < node->blocks; b++) {
         LiveRange range = node_block_range(node, b);
         if (range.count == 0) continue;
@@ -68,7 +71,8 @@ static void add_node(JointPass *pass, const Node *node) {
                              .height = node->height,
                              .align = node->align,
                              .class = node->class,
-                             .fixed = node->fixed};
+                             .fixed = node->fixed,
+                             .rect = hints ? hints[b] : (Rect){0}};
         if (node->fixed) {
             item.rect = node->rects[b];
             item.height = item.rect.high - item.rect.low;
@@ -150,7 +154,8 @@ void search_jointly(State *state) {
                             .nvalues = pass.list.nstores,
                             .npoints = facts->func->ninsts,
                             .size = facts->size,
-                            .full = residency_room(state) == facts->size};
+                            .full = !state->hinted && residency_room(state) == facts->size,
+                            .placed = state->hinted};
     JointEffort effort = {state->method.joint_steps * state->method.scale, facts->deadline};
     solve_joint(&problem, effort, &state->memory);
     for (uint32_t i = 0; i < pass.list.count;)

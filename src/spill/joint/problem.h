@@ -17,7 +17,7 @@ typedef struct {
     uint32_t align;   /* granules, at least 1 */
     ShapeClass class; /* bands where it may be placed */
     bool fixed;       /* is at `rect` and does not move */
-    Rect rect;        /* out: the place; mask 0 where none was found */
+    Rect rect;        /* in: the place to begin with, mask 0 for none; out: the place, likewise */
     bool linked;      /* has the value of the segment before it in the list */
     bool kept;        /* linked segments. in: prefer to keep the gap before it. out: is kept */
     LiveRange gap;    /* linked segments: the points between; may be empty */
@@ -33,6 +33,7 @@ typedef struct {
     uint32_t npoints;
     uint32_t size; /* granules of the byte axis */
     bool full;     /* the preferred gaps fill the room: no solution costs less */
+    bool placed;   /* segments have places to begin with, which agree with the preferred gaps */
 } JointProblem;
 
 typedef struct {

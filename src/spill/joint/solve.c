@@ -25,10 +25,11 @@ static uint32_t half_height(const JointSearch *search) {
 /* Beam searches over all points, from which annealing then starts. Returns the steps left. */
 static uint64_t begin_with_beams(JointSearch *search, JointEffort effort) {
     enum { PASSES = 200 };
-    JointSolution first = solution_make(search);
-    solution_save(search, &first);
     JointPrices prices = joint_prices(search->problem, PASSES, search->memory);
     search->beam = beam_make(search->problem, prices, search->memory);
+    if (search->problem->placed) return effort.steps;
+    JointSolution first = solution_make(search);
+    solution_save(search, &first);
     uint64_t left = search_beams(search, effort);
     solution_restore(search, search->best.cost < INT64_MAX ? &search->best : &first);
     search->by_size = true;
@@ -69,7 +70,7 @@ static uint32_t find_unit(const JointProblem *problem) {
     for (uint32_t i = 0; i < problem->count; i++) {
         const JointSegment *item = &problem->items[i];
         unit = common_divisor(unit, item->height);
-        if (item->fixed) unit = common_divisor(unit, item->rect.low);
+        if (item->fixed || problem->placed) unit = common_divisor(unit, item->rect.low);
     }
     do {
         before = unit;

@@ -163,6 +163,45 @@ static void several_starts(void **state) {
     assert_true(sum > 0);
 }
 
+/* Begins where a solution lies; in disorder with every fifth segment at the bottom. */
+static JointProblem begin_placed(const JointProblem *solved, bool disorder, Arena *arena) {
+    JointProblem problem = *solved;
+    problem.placed = true;
+    problem.items = RAW_ARRAY(arena, JointSegment, problem.count);
+    memcpy(problem.items, solved->items, problem.count * sizeof *problem.items);
+    for (uint32_t i = 0; disorder && i < problem.count; i += 5) {
+        JointSegment *item = &problem.items[i];
+        if (!item->fixed) item->rect = (Rect){0, item->height, item->rect.mask};
+    }
+    return problem;
+}
+
+/* A solution is kept where it is, and made no dearer; what is no solution is repaired. */
+static void placed_problems(void **state) {
+    (void)state;
+    uint32_t better = 0;
+    for (uint64_t seed = 0; seed < test_count() / 20 + 20; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        JointProblem solved = make_problem(seed, ENOUGH, &arena);
+        assert_true(solve_joint(&solved, (JointEffort){STEPS / 4, 0}, &arena));
+        JointProblem same = begin_placed(&solved, false, &arena);
+        assert_true(solve_joint(&same, (JointEffort){0, 0}, &arena));
+        check(&same);
+        assert_true(cost_of(&same) <= cost_of(&solved));
+        JointProblem more = begin_placed(&solved, false, &arena);
+        assert_true(solve_joint(&more, (JointEffort){STEPS, 0}, &arena));
+        check(&more);
+        assert_true(cost_of(&more) <= cost_of(&same));
+        better += cost_of(&more) < cost_of(&solved);
+        JointProblem repaired = begin_placed(&solved, true, &arena);
+        assert_true(solve_joint(&repaired, (JointEffort){STEPS, 0}, &arena));
+        check(&repaired);
+        arena_free(&arena);
+    }
+    assert_true(better > 0);
+}
+
 /* ---- beam searches between two points ---- */
 
 /* A solution by one beam search, parts of which are then decided again. */
@@ -360,10 +399,13 @@ static void too_high(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(random_problems), cmocka_unit_test(several_starts),
-        cmocka_unit_test(between_points),  cmocka_unit_test(two_segments_at_one_point),
-        cmocka_unit_test(ample_room),      cmocka_unit_test(units),
-        cmocka_unit_test(too_high)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(random_problems),
+                                       cmocka_unit_test(several_starts),
+                                       cmocka_unit_test(placed_problems),
+                                       cmocka_unit_test(between_points),
+                                       cmocka_unit_test(two_segments_at_one_point),
+                                       cmocka_unit_test(ample_room),
+                                       cmocka_unit_test(units),
+                                       cmocka_unit_test(too_high)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

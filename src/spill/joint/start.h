@@ -4,7 +4,8 @@
 
 #include "spill/joint/search.h"
 
-/* Places bundles in order of time, each where it wastes least room. Takes apart those that fit
+/* Places bundles where the problem has them, if it is placed; else in order of time, each where it
+ * wastes least room. Takes apart those that fit
  * nowhere, evicts what is cheapest for their segments, and joins cut gaps again where they fit.
  * Returns false where some segment found no place. Source: best fit by start time, with eviction
  * as in iterated register allocators. O(bundles * pieces that conflict with one). */
