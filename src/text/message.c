@@ -32,7 +32,7 @@ static Str join(Arena *arena, const char *const *words, int count) {
     return text;
 }
 
-static bool expects(const char *const *expected, int count, const char *token) {
+bool is_expected(const char *const *expected, int count, const char *token) {
     for (int i = 0; i < count; i++)
         if (strcmp(expected[i], token) == 0) return true;
     return false;
@@ -43,6 +43,24 @@ static void forget_statement(Reader *reader) {
     reader->bad_index = false;
 }
 
+/* Told once: what follows the first function that is within another is within it too. */
+static void tell_brace(Reader *reader, Span span, const char *message) {
+    if (reader->told_brace) return;
+    diag_error(reader->diags, span, "%s", message);
+    note_braces(reader);
+    reader->told_brace = true;
+}
+
+/* The name of a function behind `func` at the start of a line within a function. */
+static bool begins_inner_func(const Reader *reader, Span span) {
+    const char *text = reader->source->text;
+    uint32_t at = span.begin;
+    if (reader->nbraces == 0 || at >= reader->source->length || text[at] != '@') return false;
+    while (at > 0 && (text[at - 1] == ' ' || text[at - 1] == '\t'))
+        at--;
+    return at >= 5 && memcmp(text + at - 5, "\nfunc", 5) == 0;
+}
+
 void report_syntax(Reader *reader, Span span, const char *found, const char *const *expected,
                    int count) {
     forget_statement(reader);
@@ -50,8 +68,12 @@ void report_syntax(Reader *reader, Span span, const char *found, const char *con
     reader->fault = span.begin;
     if (told) return;
     if (span.begin == reader->source->length) found = "end of file";
-    if (span.begin == reader->source->length && expects(expected, count, "'}'")) {
-        diag_error(reader->diags, span, "found end of file, but a '}' is missing");
+    if (span.begin == reader->source->length && is_expected(expected, count, "'}'")) {
+        tell_brace(reader, span, "found end of file, but a '}' is missing");
+        return;
+    }
+    if (begins_inner_func(reader, span)) {
+        tell_brace(reader, span, "found a function within another: a '}' is missing");
         return;
     }
     /* Tokens of more than one spelling are shown as they stand. */
@@ -63,8 +85,9 @@ void report_syntax(Reader *reader, Span span, const char *found, const char *con
     if (count == 0)
         diag_error(reader->diags, span, "%.*s", STR_ARGS(shown));
     else
-        diag_error(reader->diags, span, "found %.*s, expected %.*s", STR_ARGS(shown),
-                   STR_ARGS(join(&reader->scratch, expected, count)));
+        diag_error(reader->diags, span, "found %.*s, expected %.*s%.*s", STR_ARGS(shown),
+                   STR_ARGS(join(&reader->scratch, expected, count)),
+                   STR_ARGS(syntax_hint(reader, span, expected, count)));
 }
 
 bool may_suggest(const Reader *reader, uint32_t count) {

@@ -60,7 +60,7 @@ static bool shape_dtype(ShapeReader *shape, Dtype *dtype) {
     Str names[DTYPE_COUNT];
     for (int i = 0; i < DTYPE_COUNT; i++)
         names[i] = dtype_name((Dtype)i);
-    Str hint = did_you_mean(shape->reader, "", name, names, DTYPE_COUNT);
+    Str hint = word_hint(shape->reader, WORD_DTYPE, name, names, DTYPE_COUNT);
     diag_error(shape->reader->diags, shape_part(shape, shape->at, shape->text.length),
                "unknown data type '%.*s'%.*s", STR_ARGS(name), STR_ARGS(hint));
     return false;
@@ -126,12 +126,14 @@ static bool is_blank(char c) {
 }
 
 static bool read_space(Reader *reader, Str name, Span span, Space *space) {
+    static const Str SPACES[] = {{"sb", 2}, {"dram", 4}, {"psum", 4}};
     int found = space_from_name(name);
     *space = found < 0 ? SPACE_PSUM : (Space)found;
-    if (found < 0)
-        diag_error(reader->diags, span, "'%.*s' is no space; a tensor is in sb, dram or psum",
-                   STR_ARGS(name));
-    return found >= 0;
+    if (found >= 0) return true;
+    Str hint = word_hint(reader, WORD_SPACE, name, SPACES, 3);
+    diag_error(reader->diags, span, "'%.*s' is no space; a tensor is in sb, dram or psum%.*s",
+               STR_ARGS(name), STR_ARGS(hint));
+    return false;
 }
 
 /* Reads `: SPACE<SHAPE>` into reader->tensor. */
@@ -324,7 +326,7 @@ void add_attribute(Reader *reader, Str name, Span name_span) {
     while (found < ATTRIBUTE_COUNT && !str_equal(name, ATTRIBUTES[found]))
         found++;
     if (found == ATTRIBUTE_COUNT) {
-        Str hint = did_you_mean(reader, "", name, ATTRIBUTES, ATTRIBUTE_COUNT);
+        Str hint = word_hint(reader, WORD_ATTRIBUTE, name, ATTRIBUTES, ATTRIBUTE_COUNT);
         COMPLAIN(reader, name_span, "unknown attribute '%.*s'%.*s", STR_ARGS(name), STR_ARGS(hint));
     } else if (reader->attributes & 1u << found) {
         COMPLAIN(reader, name_span, "'%.*s' is given twice", STR_ARGS(name));

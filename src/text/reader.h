@@ -36,9 +36,14 @@ typedef struct Reader {
     bool seen_func;
     uint32_t counted; /* up to here the lines were counted */
 
-    bool ended;     /* scanner: the newline that ends the last line was given */
-    uint32_t fault; /* where the last lexical or syntax error begins, UINT32_MAX if none yet */
-    Span lexical;   /* the last lexical error */
+    bool ended;   /* scanner: the newline that ends the last line was given */
+    Span *braces; /* scanner: each '{' that has no '}' yet, in scratch */
+    size_t nbraces, brace_capacity;
+    Span askew; /* the first one whose '}' is indented otherwise */
+    bool has_askew;
+    bool told_brace; /* that a '}' is missing */
+    uint32_t fault;  /* where the last lexical or syntax error begins, UINT32_MAX if none yet */
+    Span lexical;    /* the last lexical error */
     bool has_lexical;
     uint64_t compared; /* names, for suggestions */
 
@@ -98,6 +103,32 @@ int64_t scan_integer(Reader *reader, Str text, Span span);
 Str scan_quoted(Reader *reader, Str text, Span span);
 void scan_stray(Reader *reader, Str text, Span span);
 void lexical_error(Reader *reader, Span span, const char *message);
+
+/* Whether the span goes on where a lexical error ended; takes it in. */
+bool continues_fault(const Reader *reader, Span span);
+void extend_fault(Reader *reader, Span span);
+
+/* hint.c: tells of a ';'. True if the rest of its line was meant as a comment, as it begins it. */
+bool scan_semicolon(Reader *reader, Span span);
+/* Tells of a '%' without a name. */
+void scan_percent(Reader *reader, Span span);
+
+/* hint.c: keeps account of a '{', takes the last one off, and tells of those left. */
+void open_brace(Reader *reader, Span span);
+void close_brace(Reader *reader, Span span);
+void note_braces(Reader *reader);
+
+/* Words that other languages have for ours. */
+typedef enum { WORD_DTYPE, WORD_SPACE, WORD_ATTRIBUTE, WORD_LINE } WordKind;
+
+/* "; did you mean 'bf16'?" or nothing, for an unknown word where one of `known` is needed. */
+Str word_hint(Reader *reader, WordKind kind, Str name, const Str *known, uint32_t count);
+
+/* What may have been meant at a token where one of `expected` is needed, or nothing. */
+Str syntax_hint(Reader *reader, Span span, const char *const *expected, int count);
+
+/* message.c: whether a token of that name is among those expected. */
+bool is_expected(const char *const *expected, int count, const char *token);
 
 /* message.c: a syntax error. `expected` are the names of the tokens that would do. */
 void report_syntax(Reader *reader, Span span, const char *found, const char *const *expected,

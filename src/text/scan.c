@@ -19,6 +19,14 @@ void lexical_error(Reader *reader, Span span, const char *message) {
     note_fault(reader, span);
 }
 
+bool continues_fault(const Reader *reader, Span span) {
+    return reader->has_lexical && reader->lexical.end == span.begin;
+}
+
+void extend_fault(Reader *reader, Span span) {
+    note_fault(reader, (Span){reader->lexical.begin, span.end});
+}
+
 /* Length of the well-formed UTF-8 sequence at `at`, 0 if there is none. */
 static uint32_t sequence_length(const unsigned char *at, const unsigned char *end) {
     static const uint32_t LEAST[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -84,7 +92,7 @@ static bool told_already(Str text) {
 }
 
 void scan_stray(Reader *reader, Str text, Span span) {
-    bool adjacent = reader->has_lexical && reader->lexical.end == span.begin;
+    bool adjacent = continues_fault(reader, span);
     bool told = adjacent || told_already(text);
     if (told && adjacent) span.begin = reader->lexical.begin;
     if (!told && *text.text == '\r')
