@@ -2,6 +2,7 @@
 
 #include "support/checked.h"
 #include "text/check_index.h"
+#include "text/check_slips.h"
 #include "text/word.h"
 
 /* What the instructions do to each tensor, and the reads that look undefined. */
@@ -319,6 +320,7 @@ void check_func(const Func *func, const Target *target, const bool *vague, DiagQ
     check_defined(&checker);
     for (uint32_t id = 0; id < func->ntensors; id++)
         if (!is_vague(&checker, id)) check_use(&checker, id);
+    check_slips(func, vague, diags);
     arena_free(&checker.scratch);
 }
 

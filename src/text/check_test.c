@@ -120,7 +120,7 @@ static void transfers(void **state) {
            "%b[0] = load %d[1]\n%b[1..3] += load %d\n%d = save %b\n%c[0] = copy %b[1] if 1 < 2\n"
            "loop i = 0..3 { %c = copy %b[i..i + 2] }\n%b[0..2] = copy %c\n"
            "%p = other %d, %b\n%d = other %p\n%b(0..1, 0..4) = copy %b(1..2, 4..8)\n",
-           0, 0);
+           0, 1); /* the load's sides differ */
     expect(ALL, "%c = load %p\n%b = f\ng %b, %c", 1, 0);
     expect(ALL, "%c, %b = load %d\ng %b, %c, %p", 1, 0);
     expect(ALL, "%b = f\n%c = copy %b\ng %c, %p", 1, 0);
