@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "output/diag_json.h"
 #include "support/clock.h"
 #include "text/check.h"
 #include "text/json_read.h"
@@ -32,10 +33,22 @@ static bool use_color(ColorWhen when) {
     return isatty(STDERR_FILENO);
 }
 
+static void print_json(Input *input, bool quiet) {
+    Writer text; /* standard error has no buffer of its own */
+    writer_to_memory(&text);
+    write_diags_json(&input->diags, &input->source, quiet, &text);
+    fwrite(text.buffer, 1, text.length, stderr);
+    writer_free(&text);
+    diag_clear(&input->diags);
+}
+
 void input_report(Input *input, const CommandLine *line) {
     DiagStyle style = {.quiet = line->loudness == LOUD_QUIET, .color = use_color(line->color)};
     if (input->json) json_name_paths(&input->source, &input->diags);
-    diag_print(&input->diags, &input->source, style, stderr);
+    if (line->diagnostics == FORMAT_JSON)
+        print_json(input, style.quiet);
+    else
+        diag_print(&input->diags, &input->source, style, stderr);
 }
 
 /* --target takes the place of all that the file says, --sb-bytes of the size and what is kept

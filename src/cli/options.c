@@ -73,6 +73,8 @@ const OptionRow OPTION_ROWS[] = {
      NULL},
     {"color", 0, STORE_CHOICE, IN_ALL, FIELD(color), "WHEN", "auto",
      "auto, always or never; NO_COLOR is obeyed", 0, 0, "auto always never"},
+    {"diagnostics", 0, STORE_CHOICE, IN_ALL, FIELD(diagnostics), "FMT", "text",
+     "errors and warnings about a file as text or as JSON lines: text or json", 0, 0, "text json"},
     {"help", 'h', STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL, "show this help", MODE_HELP, 0,
      NULL},
     {"version", 'V', STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL, "show the version", MODE_VERSION,

@@ -31,6 +31,7 @@ typedef struct {
     Format format;
     ColorWhen color;
     Loudness loudness;
+    Format diagnostics;
     Shell shell;          /* MODE_COMPLETION */
     const char *files[2]; /* "-" or NULL: standard input */
     int file_count;

@@ -6,8 +6,6 @@
 #include "support/sort.h"
 #include "support/writer.h"
 
-enum { MOST_SHOWN = 20 /* errors, and as many warnings */ };
-
 void diag_init(DiagQueue *queue, Arena *arena) {
     *queue = (DiagQueue){.arena = arena};
 }
@@ -66,6 +64,11 @@ void diag_append(DiagQueue *to, const DiagQueue *from) {
         push(to, from->items[i]);
 }
 
+void diag_clear(DiagQueue *queue) {
+    queue->count = 0;
+    queue->errors = queue->warnings = 0;
+}
+
 /* Positions of the queue's items in order of place; a note goes with the item that it explains. */
 static SortKey *in_order(const DiagQueue *queue, Arena *scratch) {
     SortKey *order = RAW_ARRAY(scratch, SortKey, queue->count);
@@ -80,7 +83,26 @@ static SortKey *in_order(const DiagQueue *queue, Arena *scratch) {
     return order;
 }
 
-static const char *const SEVERITY_NAMES[] = {"error", "warning", "note"};
+const Diag **diag_shown(const DiagQueue *queue, bool quiet, Arena *arena, size_t *count) {
+    SortKey *order = in_order(queue, arena);
+    const Diag **list = RAW_ARRAY(arena, const Diag *, queue->count);
+    uint32_t errors = 0, warnings = 0;
+    bool shown = false;
+    *count = 0;
+    for (size_t i = 0; i < queue->count; i++) {
+        const Diag *diag = &queue->items[order[i].id];
+        if (diag->severity == DIAG_ERROR) shown = ++errors <= DIAG_MOST_SHOWN;
+        if (diag->severity == DIAG_WARNING) shown = ++warnings <= DIAG_MOST_SHOWN && !quiet;
+        if (shown) list[(*count)++] = diag;
+    }
+    return list;
+}
+
+const char *severity_name(Severity severity) {
+    static const char *const NAMES[] = {"error", "warning", "note"};
+    return NAMES[severity];
+}
+
 static const char *const SEVERITY_COLORS[] = {"\033[1;31m", "\033[1;35m", "\033[1;36m"};
 
 /* The last place at or before `at` where a character of UTF-8 begins. */
@@ -177,7 +199,7 @@ static void print_one(const Diag *diag, const Source *source, DiagStyle style, A
     }
     write_text(out, ": ");
     if (style.color) write_text(out, SEVERITY_COLORS[diag->severity]);
-    write_format(out, "%s: ", SEVERITY_NAMES[diag->severity]);
+    write_format(out, "%s: ", severity_name(diag->severity));
     if (style.color) write_text(out, "\033[0m");
     put_clean(diag_shorten(diag->text, scratch), out);
     write_char(out, '\n');
@@ -186,8 +208,8 @@ static void print_one(const Diag *diag, const Source *source, DiagStyle style, A
 
 /* How many more there were than are shown. */
 static void print_rest(const Source *source, uint32_t count, const char *what, Writer *out) {
-    if (count <= MOST_SHOWN) return;
-    uint32_t more = count - MOST_SHOWN;
+    if (count <= DIAG_MOST_SHOWN) return;
+    uint32_t more = count - DIAG_MOST_SHOWN;
     put_clean(source->name, out);
     write_format(out, ": %u more %s%s\n", more, what, more == 1 ? "" : "s");
 }
@@ -196,22 +218,16 @@ void diag_print(DiagQueue *queue, const Source *source, DiagStyle style, FILE *o
     if (queue->count == 0) return;
     Arena scratch;
     arena_init(&scratch);
-    SortKey *order = in_order(queue, &scratch);
-    uint32_t errors = 0, warnings = 0;
-    bool shown = false;
+    size_t count;
+    const Diag **shown = diag_shown(queue, style.quiet, &scratch, &count);
     Writer text; /* standard error has no buffer of its own */
     writer_to_memory(&text);
-    for (size_t i = 0; i < queue->count; i++) {
-        const Diag *diag = &queue->items[order[i].id];
-        if (diag->severity == DIAG_ERROR) shown = ++errors <= MOST_SHOWN;
-        if (diag->severity == DIAG_WARNING) shown = ++warnings <= MOST_SHOWN && !style.quiet;
-        if (shown) print_one(diag, source, style, &scratch, &text);
-    }
-    print_rest(source, errors, "error", &text);
-    if (!style.quiet) print_rest(source, warnings, "warning", &text);
+    for (size_t i = 0; i < count; i++)
+        print_one(shown[i], source, style, &scratch, &text);
+    print_rest(source, queue->errors, "error", &text);
+    if (!style.quiet) print_rest(source, queue->warnings, "warning", &text);
     fwrite(text.buffer, 1, text.length, out);
     writer_free(&text);
-    queue->count = 0;
-    queue->errors = queue->warnings = 0;
+    diag_clear(queue);
     arena_free(&scratch);
 }

@@ -43,9 +43,20 @@ __attribute__((format(printf, 2, 3))) void diag_file_error(DiagQueue *queue, con
 /* Moves everything in `from` behind what `to` holds. */
 void diag_append(DiagQueue *to, const DiagQueue *from);
 
+void diag_clear(DiagQueue *queue);
+
 /* A message as it is shown: of words of more than 200 bytes and of what is longer than 1,000 bytes
  * even so, only both ends. */
 Str diag_shorten(Str text, Arena *arena);
+
+enum { DIAG_MOST_SHOWN = 20 /* errors, and as many warnings */ };
+
+/* What is to be shown, in order of place (then of queueing): all but warnings beyond
+ * DIAG_MOST_SHOWN, or all of them where `quiet`, likewise errors, and their notes. In `arena`;
+ * `count` is set. */
+const Diag **diag_shown(const DiagQueue *queue, bool quiet, Arena *arena, size_t *count);
+
+const char *severity_name(Severity severity);
 
 typedef struct {
     bool quiet; /* errors and their notes only */
