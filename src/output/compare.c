@@ -174,7 +174,9 @@ static void compare_versions(FuncChanges *changes, TensorChange change, Arena *a
     }
     bool was = version_is_spilled(old), is = version_is_spilled(new);
     if (is_same_item(old, new)) compare_tensors(changes, change, arena);
-    if (was != is) push_change(changes, is ? CHANGE_SPILLED : CHANGE_UNSPILLED, change, arena);
+    bool more = was == is ? new->leaving > old->leaving : is;
+    if (was != is || new->leaving != old->leaving)
+        push_change(changes, more ? CHANGE_SPILLED : CHANGE_UNSPILLED, change, arena);
     if (!was || !is) return;
     compare_parts(changes, &old->homes, &new->homes, arena);
     compare_parts(changes, &old->copies, &new->copies, arena);

@@ -30,7 +30,8 @@ typedef enum {
     CHANGE_REMOVED,
     CHANGE_MOVED,   /* other places; a tensor may be resized as well */
     CHANGE_RESIZED, /* another space, shape or data type */
-    CHANGE_SPILLED, /* in both files, spilled in the new one only, itself or what it is part of */
+    CHANGE_SPILLED, /* in both files, spilled in the new one only, itself or what it is part of; or
+                     * more of its blocks leave there */
     CHANGE_UNSPILLED,
     CHANGE_KINDS
 } ChangeKind;

@@ -61,6 +61,14 @@ static void write_version(const Version *version, Writer *out) {
     }
 }
 
+/* One side of a change of what leaves. */
+static void write_spilling(const Version *version, Writer *out) {
+    if (version_is_spilled(version))
+        write_spilled(version, out);
+    else
+        write_version(version, out);
+}
+
 static void write_change(ChangeKind kind, const TensorChange *change, Writer *out) {
     const Version *old = change->versions[SIDE_OLD], *new = change->versions[SIDE_NEW];
     write_format(out, "  %-9s  ", KINDS[kind]);
@@ -84,14 +92,10 @@ static void write_change(ChangeKind kind, const TensorChange *change, Writer *ou
         print_type(new->tensor, out);
         break;
     case CHANGE_SPILLED:
-        write_version(old, out);
-        write_text(out, " -> ");
-        write_spilled(new, out);
-        break;
     case CHANGE_UNSPILLED:
-        write_spilled(old, out);
+        write_spilling(old, out);
         write_text(out, " -> ");
-        write_version(new, out);
+        write_spilling(new, out);
         break;
     case CHANGE_KINDS:
         break;
