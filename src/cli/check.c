@@ -24,8 +24,8 @@ static void verify_all(const Module *original, Input *placed, Progress *progress
         const Func *result = &placed->module.funcs[i];
         const Func *from = find_func(original, result->name);
         if (from)
-            verify(from, result, &placed->module.target, (VerifyOptions){.placed = true},
-                   &placed->diags);
+            verify(from, result, &placed->module.target,
+                   (VerifyOptions){.placed = true, .defined = from == result}, &placed->diags);
         else
             diag_error(&placed->diags, result->span, "the original has no function '@%.*s'",
                        (int)result->name.length, result->name.text);

@@ -198,6 +198,23 @@ static bool keeps_partitions(const Tensor *was, const Tensor *is, int64_t down) 
            (was->base < 0 || was->base == start);
 }
 
+/* How many blocks an operand names, 0 where that depends on the iteration. */
+static int64_t blocks_named(const Func *func, const Operand *operand, Arena *scratch) {
+    const Blocks *blocks = operand->blocks;
+    if (!blocks || blocks->kind == BLOCKS_ALL) return func->tensors[operand->tensor].blocks;
+    if (blocks->kind == BLOCKS_ONE) return 1;
+    Affine length = affine_difference(scratch, blocks->high, blocks->low);
+    bool known = length.count == 1 && length.terms->loop == NO_LOOP;
+    return known && length.terms->coefficient > 0 ? length.terms->coefficient : 0;
+}
+
+/* False where both are known and differ. */
+static bool may_name_as_many(const Match *match, const Operand *was, const Operand *is) {
+    int64_t wanted = blocks_named(match->original, was, match->arena);
+    int64_t had = blocks_named(match->result, is, match->arena);
+    return wanted == 0 || had == 0 || wanted == had;
+}
+
 /* The same for an operand that is a copy. Which blocks, and which part of a block, are right only
  * the run can tell. */
 static const char *copy_fault(const Match *match, const Operand *was, const Operand *is) {
@@ -257,6 +274,9 @@ static Fault inst_fault(const Match *match, const Inst *was, const Inst *is) {
         return (Fault){"another number of operands", NULL, NULL};
     for (uint32_t i = 0; i < was->ndst + was->nsrc; i++) {
         const char *text = operand_fault(match, &was->operands[i], &is->operands[i]);
+        /* Which of several loads stays is seen from that; elsewhere the run tells more. */
+        if (is->kind == OP_LOAD && !may_name_as_many(match, &was->operands[i], &is->operands[i]))
+            text = "names another number of blocks";
         if (text) return (Fault){text, &was->operands[i], &is->operands[i]};
     }
     if (!condition_equal(was->condition, is->condition) &&
@@ -445,7 +465,7 @@ static bool match_header(Matcher *m) {
 
 bool match_functions(Match *match, const Func *original, const Func *result, Arena *arena,
                      DiagQueue *diags) {
-    *match = (Match){.original = original, .result = result};
+    *match = (Match){.original = original, .result = result, .arena = arena};
     match->roles = RAW_ARRAY(arena, MatchRole, result->ntensors);
     match->twin = RAW_ARRAY(arena, uint32_t, original->ntensors);
     memset(match->twin, 0xFF, original->ntensors * sizeof *match->twin);

@@ -34,6 +34,7 @@ typedef struct {
     uint32_t *twin; /* [original->ntensors] the tensor of that name in the result, or UINT32_MAX */
     Step *steps;
     size_t nsteps, capacity;
+    Arena *arena;
 } Match;
 
 /* Fills `match` in the arena. Queues an error where the two differ in more than placement, inserted

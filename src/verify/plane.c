@@ -204,7 +204,7 @@ bool contents_agree(PlanePool *pool, Contents wanted, Contents actual, Region re
         if (pool->nscratch == 0) continue;
         Region wrong = pool->scratch[0].rect;
         *difference =
-            (Difference){wrong, want[i], contents_value(pool, actual, wrong.p0, wrong.b0)};
+            (Difference){wrong, rect, want[i], contents_value(pool, actual, wrong.p0, wrong.b0)};
         return false;
     }
     return true;

@@ -80,6 +80,7 @@ uint64_t contents_value(const PlanePool *pool, Contents contents, int64_t partit
 /* Where two contents differ. */
 typedef struct {
     Region rect;         /* the first rectangle that is wrong */
+    Region within;       /* of all that was compared */
     PlanePiece expected; /* what should lie there */
     uint64_t found;      /* the value at its first corner, NO_VALUE if none */
 } Difference;

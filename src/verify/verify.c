@@ -52,6 +52,7 @@ typedef struct {
     uint32_t ntold;
     bool *placeless;        /* [result->ntensors] told to have no place */
     bool placed;            /* the result's tensors have places */
+    bool defined;           /* blocks that are read must have been written */
     FixedOverlap *overlaps; /* not NULL: those that have none lie beside the State Buffer */
     uint32_t noverlaps;
     bool strayed; /* an index left its tensor: the run ends there */
@@ -145,19 +146,49 @@ static void note_origin(Verification *run, uint64_t value, const char *text) {
         diag_note(run->diags, run->match.result->insts[twin].span, true, "%s", text);
 }
 
-/* What has taken the storage of the value that is wanted, NULL where that is not what is wrong. */
+/* Whether another loss is of the same write and bytes, and which partitions it adds within `cut`.
+ */
+static bool is_same_taking(const Loss *loss, const Loss *other, Region cut, Region *part) {
+    Region mine;
+    return regions_meet(loss->rect, cut, &mine) && regions_meet(other->rect, cut, part) &&
+           loss->owner == other->owner && loss->block == other->block &&
+           loss->writer == other->writer && mine.b0 == part->b0 && mine.b1 == part->b1;
+}
+
+/* The rectangle that the write of `loss` has taken within `cut`. Each quadrant has a loss of its
+ * own, in order. */
+static Region all_lost(const Machine *machine, const Loss *loss, Region cut) {
+    Region rect, part;
+    regions_meet(loss->rect, cut, &rect);
+    for (size_t i = 0; i < machine->nlosses; i++)
+        if (is_same_taking(loss, &machine->losses[i], cut, &part) && part.p0 == rect.p1)
+            rect.p1 = part.p1;
+    for (size_t i = machine->nlosses; i-- > 0;)
+        if (is_same_taking(loss, &machine->losses[i], cut, &part) && part.p1 == rect.p0)
+            rect.p0 = part.p0;
+    return rect;
+}
+
+/* What has taken the storage of the value that is wanted, NULL where that is not what is wrong.
+ * `rect` is what it has taken of the difference. */
 static const Loss *find_loss(Verification *run, uint32_t number, int64_t block,
-                             const Difference *difference) {
+                             const Difference *difference, Region *rect) {
     const Tensor *tensor = &run->match.result->tensors[number];
-    MachineAccess access = machine_all(&run->result, number);
+    Machine *machine = &run->result;
+    MachineAccess access = machine_all(machine, number);
     if (block < 0 || block >= tensor->blocks) return NULL;
     access.low = block;
     access.count = 1;
-    access.rect = difference->rect;
-    machine_losses(&run->result, &access);
-    bool kept =
-        machine_kept(&run->result, number, block, access.rect) == difference->expected.value;
-    return kept && run->result.nlosses > 0 ? &run->result.losses[0] : NULL;
+    access.rect = difference->within;
+    machine_losses(machine, &access);
+    if (machine_kept(machine, number, block, difference->rect) != difference->expected.value)
+        return NULL;
+    for (size_t i = 0; i < machine->nlosses; i++) {
+        if (!regions_meet(machine->losses[i].rect, difference->rect, rect)) continue;
+        *rect = all_lost(machine, &machine->losses[i], difference->within);
+        return &machine->losses[i];
+    }
+    return NULL;
 }
 
 /* `%b`, or `block 3 of %b`. */
@@ -173,8 +204,9 @@ static void tell_difference(Verification *run, Span span, const char *subject, u
                             int64_t block, Difference difference) {
     const Tensor *tensor = &run->match.result->tensors[number];
     const char *name = shown_name(run->arena, tensor), *where = where_text(run);
-    const char *part = part_text(run, tensor, block, difference.rect);
-    const Loss *loss = find_loss(run, number, block, &difference);
+    Region rect = difference.rect;
+    const Loss *loss = find_loss(run, number, block, &difference, &rect);
+    const char *part = part_text(run, tensor, block, loss ? rect : difference.rect);
     note_overlap(run, number, loss ? loss->owner : UINT32_MAX);
     if (loss) {
         diag_error(run->diags, span, "%s %s, but %s were overwritten by %s%s", subject, name, part,
@@ -231,6 +263,13 @@ static Segments moved_segments(Verification *run, uint32_t i, uint32_t s) {
     return moved;
 }
 
+static void move_region(Region *region, int64_t down, int64_t right) {
+    region->p0 += down;
+    region->p1 += down;
+    region->b0 += right;
+    region->b1 += right;
+}
+
 /* The same where the result reads from a copy of part of a block, which begins elsewhere. */
 static bool moved_agree(Verification *run, uint32_t i, uint32_t s, Difference *difference,
                         int64_t *block) {
@@ -240,10 +279,8 @@ static bool moved_agree(Verification *run, uint32_t i, uint32_t s, Difference *d
     segments_drop(&run->result, &moved);
     if (agree) return true;
     int64_t down = is.p0 - was.p0, right = is.b0 - was.b0;
-    difference->rect.p0 += down;
-    difference->rect.p1 += down;
-    difference->rect.b0 += right;
-    difference->rect.b1 += right;
+    move_region(&difference->rect, down, right);
+    move_region(&difference->within, down, right);
     return false;
 }
 
@@ -465,6 +502,45 @@ static bool compare_operands(Verification *run) {
     return same;
 }
 
+/* The first of `count` blocks that holds nothing at all, or -1. */
+static int64_t first_empty(const Segments *segments, int64_t count) {
+    int64_t at = 0;
+    for (size_t i = 0; i < segments->count && segments->items[i].low <= at; i++)
+        at = segments->items[i].high;
+    return at < count ? at : -1;
+}
+
+static bool is_inserted_dma(const Inst *inst) {
+    return (inst->kind == OP_SAVE && meta_find(inst->meta, "spill")) ||
+           (inst->kind == OP_LOAD && meta_find(inst->meta, "reload"));
+}
+
+/* Tells of operand `i`, read as segments[s], where no instruction has written a block of it. */
+static void check_operand_defined(Verification *run, uint32_t i, uint32_t s) {
+    const Inst *inst = run->was.inst;
+    const MachineAccess *access = &run->was.accesses[i];
+    const Tensor *tensor = &run->match.original->tensors[access->tensor];
+    if (tensor->input || tensor->space == SPACE_PSUM) return;
+    int64_t empty = first_empty(&run->was.segments[s], access->count);
+    if (empty < 0 || !first_time(run, run->is.number, i)) return;
+    const char *name = shown_name(run->arena, tensor);
+    if (tensor->blocks > 1)
+        name =
+            str_format(run->arena, "block %lld of %s", (long long)(access->low + empty), name).text;
+    diag_error(run->diags, operand_span(inst, &inst->operands[i]),
+               "`%.*s` reads %s, which nothing has written%s", TEXT(inst->op), name,
+               where_text(run));
+}
+
+/* What was inserted may move blocks that hold nothing yet: those that read them are looked at. */
+static void check_defined(Verification *run) {
+    const Inst *inst = run->was.inst;
+    if (!run->defined || is_inserted_dma(inst)) return;
+    for (uint32_t i = 0; i < inst->nsrc; i++)
+        check_operand_defined(run, inst->ndst + i, i);
+    if (inst->accumulate) check_operand_defined(run, 0, inst->nsrc);
+}
+
 static void check_elided_copy(Verification *run, bool elided) {
     if (!elided || same_place(run, &run->is.accesses[0], &run->is.accesses[1])) return;
     if (first_time(run, run->is.number, 0))
@@ -492,6 +568,7 @@ static void run_pair(Verification *run) {
     read_sources(&run->original, &run->was, run->step, false);
     read_sources(&run->result, &run->is, run->step, elided);
     bool same = check_counts(run) && compare_operands(run);
+    check_defined(run);
     check_elided_copy(run, elided);
     if (!is_transfer(run->was.inst) || !same_extent(&run->was.accesses[0], &run->was.accesses[1])) {
         make_values(run);
@@ -622,6 +699,7 @@ static void execute(Verification *run, VerifyOptions options) {
     run->indices = NEW_ARRAY(run->arena, int64_t, nloops);
     run->loop = NO_LOOP;
     run->placed = options.placed;
+    run->defined = options.defined;
     run->placeless = NEW_ARRAY(run->arena, bool, run->match.result->ntensors);
     plane_pool_init(&run->storage.planes, run->arena);
     extent_pool_init(&run->storage.extents, run->arena, &run->storage.planes);

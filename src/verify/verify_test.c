@@ -52,7 +52,8 @@ static void check(Case test) {
     arena_free(&arena);
 }
 
-static const VerifyOptions PLACED = {0, true}, UNPLACED = {0, false};
+static const VerifyOptions PLACED = {0, true, false}, UNPLACED = {0, false, false};
+static const VerifyOptions BY_ITSELF = {0, true, true};
 
 /* Against an original. */
 static void accept(const char *original, const char *result) {
@@ -686,14 +687,14 @@ static void shared_ends(void **state) {
     accept(SHARED_LIES("\n  %c = g %a\n  %c = g %b"));
     reject(SHARED_LIES("\n  %b = g"), lost_a);
     reject(SHARED_LIES("\n  %b(0..128, 24..32) = g"),
-           "`save` reads %a, but bytes 24-31 in partitions 0-31 were overwritten by %b");
+           "`save` reads %a, but bytes 24-31 in partitions 0-127 were overwritten by %b");
     reject(SHARED_LIES("\n  %a(32..64, 0..32) = g"),
            "`save` reads %b, but bytes 0-31 in partitions 32-63 were overwritten by %a");
     reject(SHARED_LIES("\n  %b = g %a"), "`g` writes %b over its own operand %a");
     reject(SHARED_LIES("\n  %a += g %b"), "`g` writes %a over its own operand %b");
     reject(SHARED_OVER("\n  %c = g %a"), "`g` writes %c over its own operand %a");
     reject(SHARED_OVER("\n  %c = g"),
-           "`save` reads %a, but bytes 16-31 in partitions 0-31 were overwritten by %c");
+           "`save` reads %a, but bytes 16-31 in partitions 0-127 were overwritten by %c");
 }
 
 #define SPLIT_HEAD                                                                                 \
@@ -992,19 +993,20 @@ static void operand_region(void **state) {
 
 static void by_itself(void **state) {
     (void)state;
-    check((Case){NULL, SPILL_RESULT, NULL, PLACED});
+    check((Case){NULL, SPILL_RESULT, NULL, BY_ITSELF});
     check((Case){NULL, changed(SPILL_RESULT, "  %h1 = save %r1 !spill\n", ""),
-                 "`load` reads %h1, which nothing writes", PLACED});
-    check((Case){NULL, HOMES_RESULT, NULL, PLACED});
+                 "`load` reads %h1, which nothing writes", BY_ITSELF});
+    check((Case){NULL, HOMES_RESULT, NULL, BY_ITSELF});
     check((Case){NULL, changed(HOMES_RESULT, "at 8192", "at 0"),
                  "`load` reads %h1, but bytes 0-63 in partitions 0-127 were overwritten by %h2",
-                 PLACED});
+                 BY_ITSELF});
     check((Case){NULL, LOOP(" at 0:0", " at 0:16", " at 0:0"),
                  "`g` reads %a, but bytes 0-15 in partitions 0-127 were overwritten by %c (i = 1)",
-                 PLACED});
-    check((Case){NULL, LOOP(" at 0:0", " at 0:16", ""), "`h` uses %c, which has no place", PLACED});
-    check((Case){NULL, BLOCKS_RESULT, NULL, PLACED});
-    check((Case){NULL, HALVES_RESULT, NULL, PLACED});
+                 BY_ITSELF});
+    check((Case){NULL, LOOP(" at 0:0", " at 0:16", ""), "`h` uses %c, which has no place",
+                 BY_ITSELF});
+    check((Case){NULL, BLOCKS_RESULT, NULL, BY_ITSELF});
+    check((Case){NULL, HALVES_RESULT, NULL, BY_ITSELF});
 }
 
 static void unplaced(void **state) {
@@ -1013,6 +1015,86 @@ static void unplaced(void **state) {
     check((Case){SPILL_ORIGINAL, changed(SPILL_RESULT, " at 64 !of", " !of"), NULL, UNPLACED});
     check((Case){SPILL_ORIGINAL, changed(SPILL_RESULT, "  %h1 = save %r1 !spill\n", ""),
                  "`save` reads %r2, but bytes 0-31 in partitions 0-127 hold no value", UNPLACED});
+}
+
+/* What is told to be overwritten is what that one write has taken of what is read. */
+static void overwritten_bytes(void **state) {
+    (void)state;
+#define TAKEN(b, c, reads)                                                                         \
+    "  tensor %a : sb<128x56xu8> at 0:0\n"                                                         \
+    "  tensor %b : sb<" b "\n"                                                                     \
+    "  tensor %c : sb<" c "\n"                                                                     \
+    "  %a = f\n"                                                                                   \
+    "  %b = g\n"                                                                                   \
+    "  %c = g\n"                                                                                   \
+    "  h %a" reads ", %b, %c\n"
+#define TAKEN_OF_A(where) "`h` reads %a, but bytes " where " in partitions "
+    struct {
+        const char *text, *fault;
+    } cases[] = {
+        {TAKEN("128x16xu8> at 0:8", "128x16xu8> at 0:24", ""),
+         TAKEN_OF_A("8-23") "0-127 were overwritten by %b"},
+        {TAKEN("32x16xu8> at 32:8", "128x16xu8> at 0:40", ""),
+         TAKEN_OF_A("40-55") "0-127 were overwritten by %c"},
+        {TAKEN("64x16xu8> at 64:8", "32x16xu8> at 64:24", ""),
+         TAKEN_OF_A("8-23") "64-127 were overwritten by %b"},
+        {TAKEN("128x16xu8> at 0:8", "64x16xu8> at 0:16", ""),
+         TAKEN_OF_A("8-15") "0-63 were overwritten by %b"},
+        {TAKEN("128x16xu8> at 0:8", "128x16xu8> at 0:24", "(16..80, 12..40)"),
+         TAKEN_OF_A("12-23") "16-79 were overwritten by %b"},
+        {TAKEN("2*128x8xu8> at 0:8, 0:24", "2*128x8xu8> at 0:16, 0:32", ""),
+         TAKEN_OF_A("8-15") "0-127 were overwritten by block 0 of %b"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        check((Case){NULL, cases[i].text, cases[i].fault, BY_ITSELF});
+}
+
+/* By itself a function must have written the blocks that it reads, not only their tensor. */
+static void unwritten_blocks(void **state) {
+    (void)state;
+    check((Case){NULL, PLACE_RESULT, NULL, BY_ITSELF});
+    struct {
+        const char *from, *to, *fault;
+    } wrong[] = {
+        {"save %t[i] if i >= 2 !spill", "save %t[i] if i >= 3 !spill",
+         "`save` reads block 2 of %t, which nothing has written (i = 2)"},
+        {"%t[i] = f\n", "%t[i] = f if i >= 1\n",
+         "`save` reads block 0 of %t, which nothing has written (i = 0)"},
+        {"%p = g\n", "%p += g\n", "`g` reads %p, which nothing has written"},
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check((Case){NULL, changed(PLACE_RESULT, wrong[i].from, wrong[i].to), wrong[i].fault,
+                     BY_ITSELF});
+    /* Part of a block is enough; what the input lacks is no fault where there is one. */
+    const char *part = "  tensor %a : sb<32x16xu8> at 0:0\n  %a(0..32, 0..8) = f\n  g %a\n";
+    check((Case){NULL, part, NULL, BY_ITSELF});
+    const char *original = "  tensor %a : sb<2*32x16xu8>\n  %a[0] = f\n  g %a\n";
+    const char *result = "  tensor %a : sb<2*32x16xu8> at 0:0, 0:16\n  %a[0] = f\n  g %a\n";
+    accept(original, result);
+    check((Case){NULL, result, NULL, PLACED});
+    check((Case){NULL, result, "`g` reads block 1 of %a, which nothing has written", BY_ITSELF});
+    check((Case){NULL, changed(result, "%a[0] = f", "loop i = 0..2 { %a[i] = f if i != 0 }"),
+                 "`g` reads block 0 of %a, which nothing has written", BY_ITSELF});
+}
+
+/* A load that was dropped before one from the same source of another number of blocks. */
+static void dropped_load_of_fewer_blocks(void **state) {
+    (void)state;
+#define FEWER_HEAD                                                                                 \
+    "  tensor %X : dram<4*128x8xu8> input\n"                                                       \
+    "  tensor %Y : dram<4*128x8xu8> output\n"
+    const char *original = FEWER_HEAD "  tensor %a : sb<4*128x8xu8>\n"
+                                      "  %a[0] = load %X[0]\n"
+                                      "  %a[0..2] = load %X[0..2]\n"
+                                      "  %Y[0..2] = save %a[0..2]\n";
+    accept(original, FEWER_HEAD "  tensor %r : sb<2*128x8xu8> at 0:0, 0:8 !of=a\n"
+                                "  %r = load %X[0..2]\n"
+                                "  %Y[0..2] = save %r\n");
+    reject(original,
+           FEWER_HEAD "  tensor %r : sb<2*128x8xu8> at 0:0, 0:8 !of=a\n"
+                      "  %r[0] = load %X[0]\n"
+                      "  %Y[0..2] = save %r\n",
+           "`save` reads %r, but block 1, bytes 0-7 in partitions 0-127 hold no value");
 }
 
 #define LONG(trips, condition, a, b)                                                               \
@@ -1171,6 +1253,9 @@ int main(void) {
         cmocka_unit_test(two_results),
         cmocka_unit_test(operand_region),
         cmocka_unit_test(by_itself),
+        cmocka_unit_test(overwritten_bytes),
+        cmocka_unit_test(unwritten_blocks),
+        cmocka_unit_test(dropped_load_of_fewer_blocks),
         cmocka_unit_test(unplaced),
         cmocka_unit_test(long_loops),
         cmocka_unit_test(strays),
