@@ -133,17 +133,12 @@ static ExitStatus run_allocate(const CommandLine *line, Arena *arena) {
 
 /* ---- the other modes ---- */
 
-static bool same_target(const Target *a, const Target *b) {
-    return a->sb_bytes == b->sb_bytes && a->sb_reserved == b->sb_reserved &&
-           a->sb_init == b->sb_init && a->dma_init == b->dma_init && a->dma_rate == b->dma_rate;
-}
-
 static ExitStatus run_compare(const CommandLine *line, Arena *arena) {
     Input old, new;
     ExitStatus status = input_read_placed(&old, arena, line->files[0], line);
     if (status == EXIT_DONE) status = input_read_placed(&new, arena, line->files[1], line);
     if (status != EXIT_DONE) return status;
-    if (!same_target(&old.module.target, &new.module.target) && line->loudness != LOUD_QUIET)
+    if (!target_same(&old.module.target, &new.module.target) && line->loudness != LOUD_QUIET)
         fputs("sballoc: warning: the two files are for different targets\n", stderr);
     Changes changes = compare_modules(&old.module, &new.module, arena);
     status = write_changes(&changes, line, arena);

@@ -32,13 +32,15 @@ const Str *target_names(uint32_t *count) {
     return NAMES;
 }
 
+bool target_same(const Target *a, const Target *b) {
+    return a->sb_bytes == b->sb_bytes && a->sb_reserved == b->sb_reserved &&
+           a->sb_init == b->sb_init && a->dma_init == b->dma_init && a->dma_rate == b->dma_rate;
+}
+
 bool target_is_builtin(const Target *target) {
     for (uint32_t i = 0; i < BUILTIN_COUNT; i++) {
         const Target *builtin = &BUILTIN[i];
-        if (!str_equal(target->name, builtin->name)) continue;
-        return target->sb_bytes == builtin->sb_bytes &&
-               target->sb_reserved == builtin->sb_reserved && target->sb_init == builtin->sb_init &&
-               target->dma_init == builtin->dma_init && target->dma_rate == builtin->dma_rate;
+        if (str_equal(target->name, builtin->name)) return target_same(target, builtin);
     }
     return false;
 }

@@ -31,6 +31,9 @@ const Str *target_names(uint32_t *count);
 /* True if the five values are those of the built-in target of the same name. */
 bool target_is_builtin(const Target *target);
 
+/* True if all five values are the same. */
+bool target_same(const Target *a, const Target *b);
+
 /* Bytes per partition that tensors may use: sb_bytes - sb_reserved. */
 int64_t target_usable(const Target *target);
 

@@ -59,6 +59,11 @@ void diag_file_error(DiagQueue *queue, const char *format, ...) {
     push(queue, (Diag){.severity = DIAG_ERROR, .text = text});
 }
 
+void diag_file_warning(DiagQueue *queue, const char *format, ...) {
+    FORMATTED(queue, format);
+    push(queue, (Diag){.severity = DIAG_WARNING, .text = text});
+}
+
 void diag_append(DiagQueue *to, const DiagQueue *from) {
     for (size_t i = 0; i < from->count; i++)
         push(to, from->items[i]);

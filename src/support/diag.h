@@ -36,9 +36,11 @@ __attribute__((format(printf, 3, 4))) void diag_warning(DiagQueue *queue, Span s
 /* A note below the diagnostic queued last; `with_source`: with its source line and caret. */
 __attribute__((format(printf, 4, 5))) void diag_note(DiagQueue *queue, Span span, bool with_source,
                                                      const char *format, ...);
-/* An error about the file as a whole. */
+/* An error and a warning about the file as a whole. */
 __attribute__((format(printf, 2, 3))) void diag_file_error(DiagQueue *queue, const char *format,
                                                            ...);
+__attribute__((format(printf, 2, 3))) void diag_file_warning(DiagQueue *queue, const char *format,
+                                                             ...);
 
 /* Moves everything in `from` behind what `to` holds. */
 void diag_append(DiagQueue *to, const DiagQueue *from);
