@@ -1,7 +1,6 @@
 #include "output/svg_chart.h"
 
-#include "analysis/interfere.h"
-#include "analysis/pressure.h"
+#include "spill/time/text_need.h"
 
 enum {
     LEFT = 96 * PX,
@@ -47,6 +46,16 @@ int64_t chart_middle(const Chart *chart, uint32_t point) {
 
 int64_t lane_y(const Lane *lane, int64_t byte) {
     return lane->top + lane->height - byte * lane->height / lane->ceiling;
+}
+
+ChartBox chart_box(const Chart *chart, const Lane *lane, const ChartPiece *piece) {
+    enum { THINNEST = 8 * PX / 10 };
+    ChartBox box = {.x = chart_x(chart, piece->live.first), .y = lane_y(lane, piece->high)};
+    box.width = chart_x(chart, piece->live.last + 1) - box.x;
+    box.height = lane_y(lane, piece->low) - box.y;
+    if (box.width < THINNEST) box.width = THINNEST;
+    if (box.height < THINNEST) box.height = THINNEST;
+    return box;
 }
 
 /* The smallest power of two of bytes between ticks that lie 34 pixels apart. */
@@ -153,7 +162,7 @@ static void find_features(Chart *chart) {
     }
 }
 
-static void lay_out(Chart *chart) {
+static void arrange(Chart *chart) {
     chart->legend = 78 * PX;
     int64_t y = chart->legend + (int64_t)draw_legend(chart, NULL) * 20 * PX;
     chart->pressure.top = y + 8 * PX;
@@ -177,10 +186,9 @@ static int64_t width_of(uint32_t points) {
 }
 
 static void find_need(Chart *chart) {
-    Nodes nodes = renumber(chart->func, chart->item->live, NULL, chart->arena);
-    Pressure pressure = find_pressure(&nodes, chart->arena);
-    chart->need = pressure.need;
-    chart->peak = (int64_t)pressure.peak * GRANULE;
+    TextNeed need = find_text_need(chart->func, chart->item->live, chart->target, chart->arena);
+    chart->need = need.need;
+    chart->peak = (int64_t)need.peak * GRANULE;
 }
 
 Chart chart_make(const Target *target, const JsonFunc *item, Arena *arena) {
@@ -195,10 +203,11 @@ Chart chart_make(const Target *target, const JsonFunc *item, Arena *arena) {
     chart.page = chart.left + chart.width + RIGHT;
     if (chart.points > 0) find_need(&chart);
     chart_pieces(&chart);
+    chart_shared(&chart);
     chart_gaps(&chart);
     find_features(&chart);
     find_lanes(&chart);
-    lay_out(&chart);
+    arrange(&chart);
     scale_bytes(&chart);
     chart.point_step = chart.points ? step_of_points(&chart) : 1;
     return chart;

@@ -13,7 +13,17 @@ typedef struct {
     int64_t low, high; /* bytes */
     uint8_t mask;      /* quadrants */
     bool alone;        /* drawn by itself; else together with others that are small */
+    bool covered;      /* an earlier one of its tensor is the same rectangle, and drawn for both */
+    bool shares;       /* others have the same bytes at the same points, in other iterations */
+    uint32_t next;     /* the piece that is the same rectangle, or NO_PIECE */
 } ChartPiece;
+
+#define NO_PIECE UINT32_MAX
+
+/* A rectangle on the page. */
+typedef struct {
+    int64_t x, y, width, height;
+} ChartBox;
 
 /* Quadrants that hold the same things at the same places all the time. */
 typedef struct {
@@ -42,9 +52,11 @@ typedef struct {
     Str *original;             /* [ntensors] of a working copy: what it is a copy of; else empty */
     ChartPiece *pieces;        /* [npieces] by tensor, block, point */
     size_t npieces, ntogether; /* ntogether: those that are not alone */
-    bool *shown;               /* [ntensors] some piece of it is drawn by itself */
-    uint8_t *colour;           /* [ntensors] of those shown: below COLOURS */
-    ChartGap *gaps;            /* [ngaps] both ends shown */
+    uint32_t *drawn;           /* [ndrawn] those drawn one by one, what lies lowest first */
+    size_t ndrawn;
+    bool *shown;     /* [ntensors] some piece of it is drawn by itself */
+    uint8_t *colour; /* [ntensors] of those shown: below COLOURS */
+    ChartGap *gaps;  /* [ngaps] both ends shown */
     size_t ngaps;
     int64_t usable, peak, highest; /* bytes */
     int64_t byte_step, point_step; /* between ticks */
@@ -71,6 +83,21 @@ int64_t lane_y(const Lane *lane, int64_t byte);
  * pieces where they are too many to be drawn one by one. Requires points, width and usable. */
 void chart_pieces(Chart *chart);
 
+/* Finds pieces that iterations share: marks those that are the same rectangle as another, and puts
+ * those drawn one by one into the order in which none hides a shorter one. Requires pieces and
+ * features. O(n log n + pairs that live together). */
+void chart_shared(Chart *chart);
+
+/* True if both take some byte of some quadrant. */
+bool pieces_meet(const ChartPiece *a, const ChartPiece *b);
+
+/* `[3]`, `[0..4]`, `[0, 2..4]`: the blocks of a piece and of those that it is drawn for. Nothing
+ * for a tensor of one block. */
+void chart_blocks(const Chart *chart, const ChartPiece *piece, Writer *out);
+
+/* Where a piece is drawn in a lane. */
+ChartBox chart_box(const Chart *chart, const Lane *lane, const ChartPiece *piece);
+
 /* Fills gaps. Requires pieces. O(copies log copies). */
 void chart_gaps(Chart *chart);
 
@@ -81,7 +108,8 @@ void draw_pressure(const Chart *chart, Writer *out);
 void draw_lanes(const Chart *chart, Writer *out);  /* frames and ticks */
 void draw_limits(const Chart *chart, Writer *out); /* capacity and high water, above the tensors */
 void draw_tensors(const Chart *chart, Writer *out);
-void draw_gaps(const Chart *chart, Writer *out); /* and, on the tensors, where DMAs meet them */
+void draw_labels(const Chart *chart, Writer *out); /* names, where nothing lies over them */
+void draw_gaps(const Chart *chart, Writer *out);   /* and, on the tensors, where DMAs meet them */
 void draw_axis(const Chart *chart, Writer *out);
 void draw_dmas(const Chart *chart, Writer *out);
 void draw_loops(const Chart *chart, Writer *out);

@@ -127,7 +127,8 @@ static void add_run(Maker *maker, int64_t block, int64_t end) {
                         .low = tensor->at[block].byte,
                         .high = tensor->at[end - 1].byte + tensor->bytes,
                         .mask = tensor_rect(tensor, tensor->at[block]).mask,
-                        .alone = true};
+                        .alone = true,
+                        .next = NO_PIECE};
     for (uint32_t i = 0; i < range.count; i++) {
         piece.live = range.items[i];
         while (i + 1 < range.count &&

@@ -1,17 +1,12 @@
 #include "output/svg_chart.h"
 
-enum { MARGIN = 6 * PX };
-
 /* ---- tooltips ---- */
 
-static void write_name(const Tensor *tensor, const ChartPiece *piece, Writer *out) {
+static void write_name(const Chart *chart, const ChartPiece *piece, Writer *out) {
+    const Tensor *tensor = &chart->func->tensors[piece->tensor];
     write_char(out, '%');
     svg_escape(out, tensor->name);
-    if (tensor->blocks == 1) return;
-    if (piece->end_block == piece->block + 1)
-        write_format(out, "[%u]", piece->block);
-    else
-        write_format(out, "[%u..%u]", piece->block, piece->end_block);
+    chart_blocks(chart, piece, out);
 }
 
 static void write_shape(const Tensor *tensor, Writer *out) {
@@ -76,105 +71,22 @@ static void write_cost(const Chart *chart, uint32_t id, Writer *out) {
 static void write_tooltip(const Chart *chart, const ChartPiece *piece, Writer *out) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     write_text(out, "<title>");
-    write_name(tensor, piece, out);
+    write_name(chart, piece, out);
     write_char(out, '\n');
     write_shape(tensor, out);
     write_char(out, '\n');
     write_range(live_block(chart->item->live, piece->tensor, piece->block), out);
     write_char(out, '\n');
     write_place(tensor, piece, out);
+    if (piece->shares) write_text(out, "\nothers have this place in other iterations");
     write_kind(chart, piece->tensor, out);
     write_cost(chart, piece->tensor, out);
     write_text(out, "</title>\n");
 }
 
-/* ---- names on rectangles ---- */
-
-typedef struct {
-    int64_t x, y, width, height;
-} Box;
-
-static Box box_of(const Chart *chart, const Lane *lane, const ChartPiece *piece) {
-    enum { THINNEST = 8 * PX / 10 };
-    Box box = {.x = chart_x(chart, piece->live.first), .y = lane_y(lane, piece->high)};
-    box.width = chart_x(chart, piece->live.last + 1) - box.x;
-    box.height = lane_y(lane, piece->low) - box.y;
-    if (box.width < THINNEST) box.width = THINNEST;
-    if (box.height < THINNEST) box.height = THINNEST;
-    return box;
-}
-
-static Str label_of(const Chart *chart, const ChartPiece *piece, Str name) {
-    const Tensor *tensor = &chart->func->tensors[piece->tensor];
-    if (tensor->blocks == 1) return name;
-    int length = (int)name.length;
-    if (piece->end_block == piece->block + 1)
-        return str_format(chart->arena, "%.*s[%u]", length, name.text, piece->block);
-    return str_format(chart->arena, "%.*s[%u..%u]", length, name.text, piece->block,
-                      piece->end_block);
-}
-
-/* Writes the name along the middle of the box, or upright where that holds more of it. */
-static void put_label(Box box, Str label, uint32_t columns, bool upright, bool two_lines,
-                      Writer *out) {
-    int64_t x = box.x + box.width / 2, y = box.y + box.height / 2;
-    if (upright) {
-        write_text(out, "<text class=\"label\" text-anchor=\"middle\" transform=\"translate(");
-        svg_length(out, x + 4 * PX);
-        write_char(out, ' ');
-        svg_length(out, y);
-        write_text(out, ") rotate(-90)\">");
-    } else {
-        svg_open_text(out, "label", x, y + (two_lines ? -2 * PX : 4 * PX), ANCHOR_MIDDLE);
-    }
-    svg_clip(out, label, columns);
-    svg_close_text(out);
-}
-
-/* Size and shape below the name, where there is room. */
-static bool has_second_line(const Tensor *tensor, Box box) {
-    enum { LONGEST = 24 };
-    return tensor->rank <= 3 && box.height >= 34 * PX &&
-           fitting_columns(box.width - MARGIN) >= LONGEST;
-}
-
-static void put_second_line(const Tensor *tensor, Box box, Writer *out) {
-    svg_open_text(out, "label more", box.x + box.width / 2, box.y + box.height / 2 + 12 * PX,
-                  ANCHOR_MIDDLE);
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (i > 0) write_text(out, "\xC3\x97");
-        write_int(out, tensor->shape[i]);
-    }
-    write_char(out, ' ');
-    write_str(out, dtype_name(tensor->dtype));
-    svg_close_text(out);
-}
-
-/* The name in the box: whole, or the original's that a copy stands for, or its beginning. */
-static void draw_label(const Chart *chart, const ChartPiece *piece, Box box, Writer *out) {
-    enum { FEWEST = 4, LINE = 13 * PX };
-    const Tensor *tensor = &chart->func->tensors[piece->tensor];
-    Str original = chart->original[piece->tensor];
-    uint32_t across = box.height >= LINE ? fitting_columns(box.width - MARGIN) : 0;
-    uint32_t along = box.width >= LINE ? fitting_columns(box.height - MARGIN) : 0;
-    if (across == 0 && along == 0) return;
-    Str label = label_of(chart, piece, tensor->name);
-    uint32_t columns = svg_columns(label);
-    if (columns > across && columns > along && original.length > 0) {
-        label = label_of(chart, piece, original);
-        columns = svg_columns(label);
-    }
-    bool upright = columns > across && along > across;
-    uint32_t room = upright ? along : across;
-    if (columns > room && room < FEWEST) return;
-    bool two_lines = !upright && has_second_line(tensor, box);
-    put_label(box, label, room, upright, two_lines, out);
-    if (two_lines) put_second_line(tensor, box, out);
-}
-
 /* ---- rectangles ---- */
 
-static void put_rect(const char *class, Box box, Writer *out) {
+static void put_rect(const char *class, ChartBox box, Writer *out) {
     write_text(out, "<rect");
     if (*class) write_format(out, " class=\"%s\"", class);
     svg_box(out, box.x, box.y, box.width, box.height);
@@ -182,12 +94,12 @@ static void put_rect(const char *class, Box box, Writer *out) {
 }
 
 /* Bars at the ends of what comes in or goes out in the State Buffer. */
-static void draw_ends(const Chart *chart, const ChartPiece *piece, Box box, Writer *out) {
+static void draw_ends(const Chart *chart, const ChartPiece *piece, ChartBox box, Writer *out) {
     enum { BAR = 4 * PX };
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     LiveRange range = live_block(chart->item->live, piece->tensor, piece->block);
     if (box.width < 3 * BAR) return;
-    Box bar = {box.x, box.y, BAR, box.height};
+    ChartBox bar = {box.x, box.y, BAR, box.height};
     if (tensor->input && piece->live.first == range.items[0].first) put_rect("enter", bar, out);
     bar.x = box.x + box.width - BAR;
     if (tensor->output && piece->live.last == range.items[range.count - 1].last)
@@ -199,12 +111,11 @@ static void draw_piece(const Chart *chart, const ChartPiece *piece, Writer *out)
     for (uint32_t i = 0; i < chart->nlanes; i++) {
         const Lane *lane = &chart->lanes[i];
         if (!(piece->mask & lane->mask)) continue;
-        Box box = box_of(chart, lane, piece);
+        ChartBox box = chart_box(chart, lane, piece);
         int64_t least = box.width < box.height ? box.width : box.height;
         put_rect(least < TINY ? "s" : least < SMALL ? "n" : "", box, out);
         if (chart->func->tensors[piece->tensor].fixed) put_rect("hatch", box, out);
         draw_ends(chart, piece, box, out);
-        draw_label(chart, piece, box, out);
     }
 }
 
@@ -231,9 +142,8 @@ static bool same_group(const ChartPiece *a, const ChartPiece *b) {
 
 static void draw_alone(const Chart *chart, Writer *out) {
     const ChartPiece *group = NULL;
-    for (size_t i = 0; i < chart->npieces; i++) {
-        const ChartPiece *piece = &chart->pieces[i];
-        if (!piece->alone) continue;
+    for (size_t i = 0; i < chart->ndrawn; i++) {
+        const ChartPiece *piece = &chart->pieces[chart->drawn[i]];
         if (!group || !same_group(group, piece)) {
             if (group) write_text(out, "</g>\n");
             open_group(chart, piece, out);
@@ -256,8 +166,8 @@ typedef struct {
 static void fill_raster(const Chart *chart, const Lane *lane, Raster *raster) {
     for (size_t i = 0; i < chart->npieces; i++) {
         const ChartPiece *piece = &chart->pieces[i];
-        if (piece->alone || !(piece->mask & lane->mask)) continue;
-        Box box = box_of(chart, lane, piece);
+        if (piece->alone || piece->covered || !(piece->mask & lane->mask)) continue;
+        ChartBox box = chart_box(chart, lane, piece);
         int64_t right = (box.x - chart->left + box.width - 1) / CELL;
         int64_t foot = (box.y - lane->top + box.height - 1) / CELL;
         for (int64_t row = (box.y - lane->top) / CELL; row <= foot && row < raster->rows; row++)
@@ -303,4 +213,5 @@ void draw_tensors(const Chart *chart, Writer *out) {
         for (uint32_t i = 0; i < chart->nlanes; i++)
             draw_crowd(chart, &chart->lanes[i], out);
     draw_alone(chart, out);
+    draw_labels(chart, out);
 }

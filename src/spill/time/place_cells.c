@@ -79,19 +79,24 @@ static Node node_of_cell(RangePass *pass, uint32_t cell) {
     return node;
 }
 
-PlacedCells place_cells(const TimeFacts *facts, const bool *kept, const Placer *placer,
-                        Arena *arena) {
+Nodes cell_nodes(const TimeFacts *facts, const bool *kept, Arena *arena) {
     const Cells *cells = &facts->cells;
     RangePass pass = {&facts->timeline, cells, &facts->gaps, kept, arena, NULL, 0, 0};
-    PlacedCells placed = {.nodes = {.items = RAW_ARRAY(arena, Node, cells->ncells),
-                                    .of = RAW_ARRAY(arena, uint32_t, cells->ncells),
-                                    .npoints = facts->timeline.npoints}};
+    Nodes nodes = {.items = RAW_ARRAY(arena, Node, cells->ncells),
+                   .of = RAW_ARRAY(arena, uint32_t, cells->ncells),
+                   .npoints = facts->timeline.npoints};
     for (uint32_t c = 0; c < cells->ncells; c++) {
-        placed.nodes.of[c] = NO_NODE;
+        nodes.of[c] = NO_NODE;
         if (cells->first[c] == cells->first[c + 1]) continue;
-        placed.nodes.of[c] = placed.nodes.count;
-        placed.nodes.items[placed.nodes.count++] = node_of_cell(&pass, c);
+        nodes.of[c] = nodes.count;
+        nodes.items[nodes.count++] = node_of_cell(&pass, c);
     }
+    return nodes;
+}
+
+PlacedCells place_cells(const TimeFacts *facts, const bool *kept, const Placer *placer,
+                        Arena *arena) {
+    PlacedCells placed = {.nodes = cell_nodes(facts, kept, arena)};
     placed.pressure = find_pressure(&placed.nodes, arena);
     PlaceProblem problem = {&placed.nodes, &placed.pressure, facts->size};
     placed.places = place(&problem, placer, arena);

@@ -11,6 +11,11 @@ typedef struct {
     Placed places;
 } PlacedCells;
 
+/* Requires facts, and kept[g] of each gap. A node for each cell that is accessed, over points of
+ * time; `of` is by cell. A cell lives at its accesses and where its gaps are kept. O(intervals log
+ * intervals). */
+Nodes cell_nodes(const TimeFacts *facts, const bool *kept, Arena *arena);
+
 /* Requires facts, and kept[g] of each gap. A cell lives at its accesses and where its gaps are
  * kept; looks for its place as `placer` says. O(intervals log intervals) beside place(). */
 PlacedCells place_cells(const TimeFacts *facts, const bool *kept, const Placer *placer,
