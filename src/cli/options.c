@@ -61,8 +61,8 @@ const OptionRow OPTION_ROWS[] = {
      "skip the check of the result before it is written", 0, 0, NULL},
     {"stats", 0, STORE_OPTIONAL_TEXT, IN_ALLOCATE, FIELD(stats), "FILE", NULL,
      "write the report as JSON lines, one a function (to standard error if no FILE)", 0, 0, NULL},
-    {"svg", 0, STORE_TEXT, IN_ALLOCATE, FIELD(svg), "FILE", NULL, "draw the allocation", 0, 0,
-     NULL},
+    {"svg", 0, STORE_TEXT, IN_ALLOCATE | IN_COMPARE, FIELD(svg), "FILE", NULL,
+     "draw the allocation; with --compare, before and after", 0, 0, NULL},
     {"check", 0, STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL,
      "verify a placed file, by itself or against what it was made from", MODE_CHECK, 0, NULL},
     {"compare", 0, STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL,
@@ -324,9 +324,10 @@ static bool check_reports(const CommandLine *line) {
     const struct {
         const char *option, *path;
     } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL}, {"svg", line->svg}};
-    const char *read[] = {line->file_count > 0 ? line->files[0] : NULL, line->previous};
+    const char *read[] = {line->file_count > 0 ? line->files[0] : NULL,
+                          line->file_count > 1 ? line->files[1] : NULL, line->previous};
     for (int i = 0; i < 2; i++)
-        for (int j = 0; j < 2; j++)
+        for (int j = 0; j < 3; j++)
             if (reports[i].path && read[j] && strcmp(read[j], "-") != 0 &&
                 output_same(reports[i].path, read[j]))
                 return complain("option '--%s' cannot write to '%s', which is read",
@@ -361,8 +362,8 @@ static bool take_files(CommandLine *line, int count, char **files) {
 
 static bool check_combinations(const CommandLine *line, const bool given[ROW_COUNT]) {
     return check_modes(line, given) && check_files(line) &&
-           (line->mode != MODE_ALLOCATE ||
-            (check_emit(line) && check_outputs(line) && check_reports(line)));
+           (line->mode != MODE_ALLOCATE || (check_emit(line) && check_outputs(line))) &&
+           check_reports(line);
 }
 
 static bool mode_is_at_once(Mode mode) {

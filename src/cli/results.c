@@ -53,11 +53,31 @@ ExitStatus write_graphs(const CommandLine *line, const Input *input, Arena *aren
     return outputs_finish(&outputs);
 }
 
-ExitStatus write_changes(const Changes *changes, const CommandLine *line, Arena *arena) {
+/* The functions of a file as they were read. */
+static Drawing drawing_of(const Input *input, Arena *arena) {
+    const Module *module = &input->module;
+    JsonFunc *items = NEW_ARRAY(arena, JsonFunc, module->nfuncs);
+    for (uint32_t i = 0; i < module->nfuncs; i++) {
+        Live *live = NEW(arena, Live);
+        *live = live_range(&module->funcs[i], arena);
+        items[i] = (JsonFunc){.func = &module->funcs[i], .live = live};
+    }
+    return (Drawing){&module->target, &input->source, items, module->nfuncs};
+}
+
+ExitStatus write_changes(const Changes *changes, const Input inputs[SIDES], const CommandLine *line,
+                         Arena *arena) {
     Outputs outputs;
-    outputs_begin(&outputs, arena, false);
+    Writer *svg = NULL;
+    outputs_begin(&outputs, arena, line->svg);
+    if (line->svg && !(svg = outputs_open(&outputs, line->svg))) return EXIT_BROKEN;
     Writer *out = outputs_open(&outputs, NULL);
     if (!out) return EXIT_BROKEN;
+    if (svg) {
+        Drawing drawings[] = {drawing_of(&inputs[SIDE_OLD], arena),
+                              drawing_of(&inputs[SIDE_NEW], arena)};
+        write_svg_changes(drawings, changes, svg);
+    }
     if (line->format == FORMAT_JSON)
         write_changes_json(changes, out);
     else
@@ -71,7 +91,13 @@ static const JsonFunc *result_funcs(FuncJob *jobs, uint32_t count, Arena *arena)
     JsonFunc *items = NEW_ARRAY(arena, JsonFunc, count);
     for (uint32_t i = 0; i < count; i++) {
         const Allocation *result = &jobs[i].result;
-        items[i] = (JsonFunc){result->func, &result->live, result->cost, &result->report};
+        items[i] = (JsonFunc){.func = result->func,
+                              .live = &result->live,
+                              .cost = result->cost,
+                              .report = &result->report,
+                              .input = result->input,
+                              .input_live = &result->input_live,
+                              .origin_inst = result->origin_inst};
     }
     return items;
 }
@@ -122,7 +148,8 @@ ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *j
     Writer *out = outputs_open(&outputs, line->output);
     if (!out) return EXIT_BROKEN;
     const JsonFunc *items = result_funcs(jobs, count, arena);
-    if (svg) write_svg(&input->module.target, items, count, svg);
+    Drawing drawing = {&input->module.target, &input->source, items, count};
+    if (svg) write_svg(&drawing, svg);
     write_funcs(line, &input->module.target, items, count, arena, out);
     writer_flush(out);
     set_seconds(jobs, count, input->seconds, clock_now() - start);

@@ -18,8 +18,9 @@ ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *j
 /* --stats alone, where a function has failed. */
 ExitStatus write_failures(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena);
 
-/* What --compare found, on standard output. */
-ExitStatus write_changes(const Changes *changes, const CommandLine *line, Arena *arena);
+/* What --compare found between two files, on standard output, and its picture. */
+ExitStatus write_changes(const Changes *changes, const Input inputs[SIDES], const CommandLine *line,
+                         Arena *arena);
 
 /* A text for standard output: help and the like. */
 ExitStatus write_standard(void (*write)(const CommandLine *line, Writer *out),

@@ -134,14 +134,16 @@ static ExitStatus run_allocate(const CommandLine *line, Arena *arena) {
 /* ---- the other modes ---- */
 
 static ExitStatus run_compare(const CommandLine *line, Arena *arena) {
-    Input old, new;
-    ExitStatus status = input_read_placed(&old, arena, line->files[0], line);
-    if (status == EXIT_DONE) status = input_read_placed(&new, arena, line->files[1], line);
-    if (status != EXIT_DONE) return status;
-    if (!target_same(&old.module.target, &new.module.target) && line->loudness != LOUD_QUIET)
+    Input inputs[SIDES];
+    for (int side = 0; side < SIDES; side++) {
+        ExitStatus status = input_read_placed(&inputs[side], arena, line->files[side], line);
+        if (status != EXIT_DONE) return status;
+    }
+    const Module *old = &inputs[SIDE_OLD].module, *new = &inputs[SIDE_NEW].module;
+    if (!target_same(&old->target, &new->target) && line->loudness != LOUD_QUIET)
         fputs("sballoc: warning: the two files are for different targets\n", stderr);
-    Changes changes = compare_modules(&old.module, &new.module, arena);
-    status = write_changes(&changes, line, arena);
+    Changes changes = compare_modules(old, new, arena);
+    ExitStatus status = write_changes(&changes, inputs, line, arena);
     return status == EXIT_DONE && changes.differ ? EXIT_FAULT : status;
 }
 

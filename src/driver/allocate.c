@@ -374,6 +374,11 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
         double begin = clock_now();
         job.result.func = job.code.func;
         job.result.live = job.code.live ? *job.code.live : live_range(job.code.func, arena);
+        if (job.facts.func) {
+            job.result.input = with_given_names(&job);
+            job.result.input_live = job.facts.live;
+            job.result.origin_inst = job.code.origin_inst;
+        }
         if (options->explain) explain_result(&job);
         job.result.report.seconds.analyse += clock_now() - begin;
     }

@@ -49,8 +49,11 @@ typedef struct {
     Report report;
     Live live;          /* of func */
     const double *cost; /* [ntensors of func] of its last round; INFINITY: must not be spilled */
-    Str log;            /* the lines of -v */
-    Str explanation;    /* of --explain */
+    const Func *input;  /* what func was made from, its independent values apart */
+    Live input_live;    /* of input */
+    const uint32_t *origin_inst; /* [ninsts of func] instruction of input, or INSERTED */
+    Str log;                     /* the lines of -v */
+    Str explanation;             /* of --explain */
 } Allocation;
 
 /* The page that the whole allocator is read from: see allocate.c. Requires a checked function.

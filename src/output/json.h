@@ -11,6 +11,9 @@ typedef struct {
     const Live *live;
     const double *cost;   /* [ntensors]; INFINITY or NULL: written as null */
     const Report *report; /* NULL where nothing was allocated: written as null */
+    const Func *input;    /* what it was made from, or NULL: for pictures alone, as what follows */
+    const Live *input_live;
+    const uint32_t *origin_inst; /* [ninsts] instruction of input, or INSERTED */
 } JsonFunc;
 
 /* True if loops nest no deeper than readers of JSON bear, else *loop is the first that does. */

@@ -1,5 +1,6 @@
 #include "output/svg.h"
 
+#include "ir/dma.h"
 #include "output/svg_chart.h"
 
 /* ---- colours ---- */
@@ -33,6 +34,11 @@ static const char STYLE[] =
     ".capacity{stroke:#cf222e;stroke-width:1.5;stroke-dasharray:8 4}\n"
     ".water{stroke:#57606a;stroke-dasharray:1 3}\n"
     ".need{fill:#0969da;fill-opacity:.18;stroke:#0969da;stroke-width:1.5}\n"
+    ".before{fill:none;stroke:#cf222e;stroke-width:1.5;stroke-opacity:.8}\n"
+    ".idle{fill:#fff;fill-opacity:.5;stroke:none;pointer-events:none}\n"
+    ".hole{fill:#57606a;fill-opacity:.16;stroke:none}\n"
+    ".room{fill:#1a7f37;fill-opacity:.08;stroke:#1a7f37;stroke-width:1.5;stroke-dasharray:3 3}\n"
+    ".changed rect{stroke:#cf222e;stroke-width:2.5}\n"
     ".spill{fill:#bc4c00}.reload{fill:#8250df}.dma{fill:#6e7781}\n"
     ".gap{fill:none;stroke:#bc4c00;stroke-width:1.5;stroke-dasharray:4 4}\n"
     ".loop path{fill:none;stroke:#57606a;stroke-width:1.5}.none{fill:none;stroke:#57606a}\n";
@@ -45,6 +51,8 @@ static const char DARK_STYLE[] =
     ".capacity{stroke:#ff7b72}.water{stroke:#9ba6b2}\n"
     ".need{fill:#58a6ff;stroke:#58a6ff}.spill{fill:#ffa657}.reload{fill:#d2a8ff}.dma{fill:#8b949e}"
     "\n"
+    ".before{stroke:#ff7b72}.idle{fill:#0d1117}.hole{fill:#9ba6b2}\n"
+    ".room{fill:#3fb950;stroke:#3fb950}.changed rect{stroke:#ff7b72}\n"
     ".gap{stroke:#ffa657}.loop path,.none{stroke:#9ba6b2}\n";
 
 /* What is very thin takes the stronger colour of the edge. */
@@ -77,7 +85,7 @@ static void write_share(Writer *out, int64_t part, int64_t whole) {
     write_format(out, " (%lld.%lld %%)", (long long)(tenths / 10), (long long)(tenths % 10));
 }
 
-static void draw_room(const Chart *chart, Writer *out) {
+static void draw_figures(const Chart *chart, Writer *out) {
     svg_open_text(out, "said", 18 * PX, 45 * PX, ANCHOR_START);
     svg_escape(out, chart->target->name);
     write_text(out, ": ");
@@ -85,34 +93,48 @@ static void draw_room(const Chart *chart, Writer *out) {
     write_text(out, " bytes per partition usable \xC2\xB7 high water ");
     svg_number(out, chart->highest);
     write_share(out, chart->highest, chart->usable);
-    const Report *report = chart->item->report;
-    if (report && report->spilled_tensors > 0) {
-        write_text(out, " \xC2\xB7 most needed at once before spilling: ");
-        svg_number(out, report->high_water_before);
-    } else {
-        write_text(out, " \xC2\xB7 most needed at once: ");
-        svg_number(out, chart->peak);
+    write_text(out, " \xC2\xB7 most needed at once: ");
+    svg_number(out, chart->peak);
+    if (chart->before > 0) {
+        write_text(out, ", before spilling ");
+        svg_number(out, chart->before);
     }
     svg_close_text(out);
+}
+
+/* Where nothing was allocated here: what the text says. */
+static void write_dmas_of_text(const Chart *chart, Writer *out) {
+    DmaSum sum = sum_dmas(chart->func, chart->target);
+    svg_count(out, sum.saves, "store");
+    write_text(out, " of spilling, ");
+    svg_count(out, sum.reloads, "reload");
+    write_text(out, " \xC2\xB7 ");
+    svg_count(out, sum.cycles, "cycle");
+    write_text(out, " of DMA in all");
+}
+
+static void write_spills(const Report *report, Writer *out) {
+    svg_count(out, report->spilled_tensors, "tensor");
+    write_text(out, " spilled, ");
+    svg_count(out, report->spilled_bytes_per_partition, "byte");
+    write_text(out, " per partition \xC2\xB7 ");
+    svg_count(out, report->saves, "store");
+    write_text(out, ", ");
+    svg_count(out, report->reloads, "reload");
+    write_text(out, " \xC2\xB7 ");
+    svg_count(out, report->spill_cycles, "cycle");
+    write_text(out, " of DMA added");
 }
 
 static void draw_spills(const Chart *chart, Writer *out) {
     const Report *report = chart->item->report;
     svg_open_text(out, "said", 18 * PX, 63 * PX, ANCHOR_START);
-    if (report && report->spilled_tensors > 0) {
-        svg_count(out, report->spilled_tensors, "tensor");
-        write_text(out, " spilled, ");
-        svg_count(out, report->spilled_bytes_per_partition, "byte");
-        write_text(out, " per partition \xC2\xB7 ");
-        svg_count(out, report->saves, "store");
-        write_text(out, ", ");
-        svg_count(out, report->reloads, "reload");
-        write_text(out, " \xC2\xB7 ");
-        svg_count(out, report->spill_cycles, "cycle");
-        write_text(out, " of DMA added");
-    } else {
+    if (!report)
+        write_dmas_of_text(chart, out);
+    else if (report->spilled_tensors > 0)
+        write_spills(report, out);
+    else
         write_text(out, "nothing spilled \xC2\xB7 0 cycles of DMA added");
-    }
     svg_close_text(out);
 }
 
@@ -120,8 +142,9 @@ static void draw_heading(const Chart *chart, Writer *out) {
     svg_open_text(out, "head", 18 * PX, 24 * PX, ANCHOR_START);
     write_char(out, '@');
     svg_clip(out, chart->func->name, (uint32_t)(chart->page / (12 * PX)));
+    if (chart->request->side) write_text(out, chart->request->side);
     svg_close_text(out);
-    draw_room(chart, out);
+    draw_figures(chart, out);
     draw_spills(chart, out);
 }
 
@@ -148,12 +171,18 @@ uint32_t draw_legend(const Chart *chart, Writer *out) {
          "<g class=\"c8\"><rect " BOX
          "<rect class=\"leave\" x=\"17\" y=\"1\" width=\"4\" height=\"10\"/></g>"},
         {has->copy, "working copy of a spilled tensor", "<g class=\"c8 copy\"><rect " BOX "</g>"},
+        {chart->npieces > 0, "paler: not accessed",
+         "<g class=\"c8\"><rect " BOX "<path class=\"idle\" d=\"M7 1.5h9v9h-9z\"/></g>"},
+        {has->changed, "changed", "<g class=\"c8 changed\"><rect " BOX "</g>"},
         {has->crowd, "many small ones", "<g class=\"crowd\"><path d=\"M1 4h20M3 8h12\"/></g>"},
         {has->gap, "in DRAM between copies", "<path class=\"gap\" d=\"M0 6h22\"/>"},
         {has->spill, "store of spilling", "<path class=\"spill\" d=\"M6 1h10l-5 10z\"/>"},
         {has->reload, "reload", "<path class=\"reload\" d=\"M6 11h10l-5 -10z\"/>"},
         {has->dma, "DMA of the program", "<path class=\"dma\" d=\"M1 11h8l-4 -9zM12 2h8l-4 9z\"/>"},
         {chart->points > 0, "bytes needed", "<path class=\"need\" d=\"M1 11V6h8V2h12V11z\"/>"},
+        {chart->before > 0, "before spilling", "<path class=\"before\" d=\"M1 10V4h8V1h12V10\"/>"},
+        {has->hole, "free in small pieces", "<path class=\"hole\" d=\"M1 1h20v10h-20z\"/>"},
+        {has->room, "largest free at the worst point", "<rect class=\"room\" " BOX},
         {true, "usable", "<path class=\"capacity\" d=\"M0 6h22\"/>"},
     };
 #undef BOX
@@ -191,7 +220,9 @@ static void draw_function(const Chart *chart, int64_t y, Writer *out) {
     draw_legend(chart, out);
     draw_pressure(chart, out);
     draw_lanes(chart, out);
+    draw_holes(chart, out);
     draw_tensors(chart, out);
+    draw_room(chart, out);
     draw_limits(chart, out);
     draw_gaps(chart, out);
     draw_axis(chart, out);
@@ -213,17 +244,23 @@ static void open_page(int64_t width, int64_t height, Writer *out) {
     write_text(out, "<rect class=\"page\" width=\"100%\" height=\"100%\"/>\n");
 }
 
-/* A chart is made twice, to know the size of the page first: memory is that of one function. */
-void write_svg(const Target *target, const JsonFunc *funcs, uint32_t count, Writer *out) {
+/* Pictures one below another; they are made twice, to know the size of the page first: memory is
+ * that of one function. */
+typedef struct {
+    const ChartRequest *items;
+    uint32_t count;
+} Page;
+
+static void write_page(Page page, Writer *out) {
     enum { LEAST_WIDTH = 400 * PX, GAP = 16 * PX };
     int64_t width = LEAST_WIDTH, height = GAP;
     for (int pass = 0; pass < 2; pass++) {
         int64_t y = 0;
         if (pass == 1) open_page(width, height, out);
-        for (uint32_t i = 0; i < count; i++) {
+        for (uint32_t i = 0; i < page.count; i++) {
             Arena arena;
             arena_init(&arena);
-            Chart chart = chart_make(target, &funcs[i], &arena);
+            Chart chart = chart_make(&page.items[i], &arena);
             if (pass == 1) draw_function(&chart, y, out);
             if (chart.page > width) width = chart.page;
             y += chart.height + GAP;
@@ -232,4 +269,92 @@ void write_svg(const Target *target, const JsonFunc *funcs, uint32_t count, Writ
         if (y > height) height = y;
     }
     write_text(out, "</svg>\n");
+}
+
+static const Usage *usage_of(const Drawing *drawing, uint32_t index, Arena *arena) {
+    Usage *usage = NEW(arena, Usage);
+    *usage = find_usage(drawing, index, arena);
+    return usage;
+}
+
+void write_svg(const Drawing *drawing, Writer *out) {
+    Arena arena;
+    arena_init(&arena);
+    ChartRequest *requests = NEW_ARRAY(&arena, ChartRequest, drawing->count);
+    for (uint32_t i = 0; i < drawing->count; i++)
+        requests[i] =
+            (ChartRequest){.drawing = drawing, .index = i, .usage = usage_of(drawing, i, &arena)};
+    write_page((Page){requests, drawing->count}, out);
+    arena_free(&arena);
+}
+
+/* ---- before and after ---- */
+
+static void mark_changed(const Func *func, const TensorChange *change, Side side, bool *changed) {
+    const Version *version = change->versions[side];
+    if (!version) return;
+    const Tensor *begin = func->tensors, *end = func->tensors + func->ntensors;
+    if (version->tensor >= begin && version->tensor < end) changed[version->tensor - begin] = true;
+    for (size_t i = 0; i < version->copies.count; i++)
+        changed[version->copies.items[i] - begin] = true;
+}
+
+static const bool *find_changed(const FuncChanges *changes, Side side, Arena *arena) {
+    const Func *func = changes->funcs[side];
+    bool *changed = NEW_ARRAY(arena, bool, func->ntensors);
+    for (int kind = 0; kind < CHANGE_KINDS; kind++)
+        for (size_t i = 0; i < changes->lists[kind].count; i++)
+            mark_changed(func, &changes->lists[kind].items[i], side, changed);
+    return changed;
+}
+
+/* A drawing's functions are those of a module, in their order. */
+static uint32_t index_of(const Drawing *drawing, const Func *func) {
+    return (uint32_t)(func - drawing->funcs[0].func);
+}
+
+/* What the scale of both must hold. */
+static int64_t most_bytes(const FuncChanges *changes, const ChartRequest *requests,
+                          uint32_t count) {
+    int64_t most = 0;
+    for (int side = 0; side < SIDES; side++)
+        if (changes->high_water[side] > most) most = changes->high_water[side];
+    for (uint32_t i = 0; i < count; i++) {
+        int64_t peak = (int64_t)requests[i].usage->now.peak * GRANULE;
+        if (peak > most) most = peak;
+    }
+    return most;
+}
+
+/* The requests for one function; returns how many. */
+static uint32_t request_both(const Drawing drawings[SIDES], const FuncChanges *changes,
+                             ChartRequest *requests, Arena *arena) {
+    static const char *const NAMES[] = {", before", ", after"};
+    uint32_t count = 0;
+    Palette *palette = NEW(arena, Palette);
+    strmap_init(&palette->of, arena);
+    for (int side = 0; side < SIDES; side++) {
+        if (!changes->funcs[side]) continue;
+        uint32_t index = index_of(&drawings[side], changes->funcs[side]);
+        requests[count++] = (ChartRequest){.drawing = &drawings[side],
+                                           .index = index,
+                                           .usage = usage_of(&drawings[side], index, arena),
+                                           .palette = palette,
+                                           .side = NAMES[side],
+                                           .changed = find_changed(changes, (Side)side, arena)};
+    }
+    for (uint32_t i = 0; i < count; i++)
+        requests[i].most = most_bytes(changes, requests, count);
+    return count;
+}
+
+void write_svg_changes(const Drawing drawings[SIDES], const Changes *changes, Writer *out) {
+    Arena arena;
+    arena_init(&arena);
+    ChartRequest *requests = NEW_ARRAY(&arena, ChartRequest, SIDES * changes->nfuncs);
+    uint32_t count = 0;
+    for (size_t i = 0; i < changes->nfuncs; i++)
+        count += request_both(drawings, &changes->funcs[i], requests + count, &arena);
+    write_page((Page){requests, count}, out);
+    arena_free(&arena);
 }

@@ -1,6 +1,56 @@
 #include "output/svg_chart.h"
 #include "support/checked.h"
 
+/* ---- lines of the source ---- */
+
+/* The first or the last point of an interval that has a line; UINT32_MAX where none has. */
+static uint32_t point_with_line(const Chart *chart, Interval points, bool last) {
+    for (uint32_t i = 0; i <= points.last - points.first; i++) {
+        uint32_t point = last ? points.last - i : points.first + i;
+        if (chart->usage->where[point].length > 0) return point;
+    }
+    return UINT32_MAX;
+}
+
+void write_where(const Chart *chart, Interval points, const char *before, Writer *out) {
+    uint32_t first = point_with_line(chart, points, false);
+    if (first == UINT32_MAX) return;
+    Str from = chart->usage->where[first];
+    Str to = chart->usage->where[point_with_line(chart, points, true)];
+    bool one = str_equal(from, to), number = from.text[0] >= '0' && from.text[0] <= '9';
+    write_text(out, before);
+    if (number) write_text(out, one ? "line " : "lines ");
+    svg_escape(out, from);
+    if (one) return;
+    write_text(out, number ? "\xE2\x80\x93" : " \xE2\x80\x93 ");
+    svg_escape(out, to);
+}
+
+/* The end of a path: what stands after its last slash. */
+static Str short_where(Str where) {
+    uint32_t start = 0;
+    for (uint32_t i = 0; i < where.length; i++)
+        if (where.text[i] == '/') start = i + 1;
+    return (Str){where.text + start, where.length - start};
+}
+
+static void draw_lines(const Chart *chart, Writer *out) {
+    if (chart->lines == chart->opcodes) return;
+    uint32_t room = fitting_columns(chart->point_step * chart->width / chart->points);
+    for (int64_t point = 0; point < chart->points; point += chart->point_step) {
+        Str where = short_where(chart->usage->where[point]);
+        if (where.length == 0) continue;
+        int64_t x = chart_middle(chart, (uint32_t)point);
+        bool first = svg_columns(where) > fitting_columns(2 * (x - chart->left));
+        svg_open_text(out, "axis", first ? chart->left : x, chart->lines + 10 * PX,
+                      first ? ANCHOR_START : ANCHOR_MIDDLE);
+        svg_clip(out, where, room < 3 ? 3 : room);
+        svg_close_text(out);
+    }
+    svg_text(out, "name", chart->left - 8 * PX, chart->lines + 10 * PX, ANCHOR_END,
+             chart->usage->has_loc ? "source" : "line");
+}
+
 /* ---- points and opcodes ---- */
 
 static void draw_numbers(const Chart *chart, Writer *out) {
@@ -35,6 +85,7 @@ static void draw_opcode(const Chart *chart, uint32_t point, Writer *out) {
 void draw_axis(const Chart *chart, Writer *out) {
     if (chart->points == 0) return;
     draw_numbers(chart, out);
+    draw_lines(chart, out);
     if (chart->opcodes_height == 0) return;
     svg_text(out, "name", chart->left - 8 * PX, chart->opcodes + 12 * PX, ANCHOR_END, "opcode");
     for (uint32_t p = 0; p < chart->points; p++)
@@ -82,6 +133,7 @@ static void write_one_dma(const Chart *chart, uint32_t point, Writer *out) {
     svg_escape(out, chart->func->tensors[inst_src(inst)->tensor].name);
     write_text(out, " to %");
     svg_escape(out, chart->func->tensors[inst_dst(inst)->tensor].name);
+    write_where(chart, (Interval){point, point}, "\n", out);
     write_dma_cost(chart, inst, out);
 }
 
@@ -164,6 +216,8 @@ static void write_loop_tooltip(const Chart *chart, uint32_t id, Writer *out) {
     }
     if (loop->end > loop->first)
         write_format(out, "\npoints %u\xE2\x80\x93%u", loop->first, loop->end - 1);
+    if (loop->end > loop->first)
+        write_where(chart, (Interval){loop->first, loop->end - 1}, ", ", out);
     write_text(out, "</title>");
 }
 

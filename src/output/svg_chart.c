@@ -1,7 +1,5 @@
 #include "output/svg_chart.h"
 
-#include "spill/time/text_need.h"
-
 enum {
     LEFT = 96 * PX,
     RIGHT = 108 * PX,
@@ -90,10 +88,15 @@ static int64_t ceiling_of(int64_t most, int64_t usable, int64_t share) {
  * end, so that they can be seen. */
 static void scale_bytes(Chart *chart) {
     int64_t most = chart->peak > chart->highest ? chart->peak : chart->highest;
+    if (chart->request->most > most) most = chart->request->most;
     int64_t ceiling = ceiling_of(most, chart->usable, chart->usable / 2);
     for (uint32_t i = 0; i < chart->nlanes; i++)
         chart->lanes[i].ceiling = ceiling;
-    chart->pressure.ceiling = ceiling_of(most, chart->usable, chart->usable / 4);
+    enum { SHOWN = 3 /* times the capacity: what is needed beyond is cut off */ };
+    int64_t needed = chart->before > most ? chart->before : most;
+    if (needed > SHOWN * chart->usable)
+        needed = SHOWN * chart->usable > most ? SHOWN * chart->usable : most;
+    chart->pressure.ceiling = ceiling_of(needed, chart->usable, chart->usable / 4);
     chart->byte_step = step_of_bytes(ceiling, chart->lanes[0].height);
 }
 
@@ -162,14 +165,21 @@ static void find_features(Chart *chart) {
     }
 }
 
+static bool has_where(const Chart *chart) {
+    for (uint32_t p = 0; p < chart->points; p++)
+        if (chart->usage->where[p].length > 0) return true;
+    return false;
+}
+
 static void arrange(Chart *chart) {
     chart->legend = 78 * PX;
     int64_t y = chart->legend + (int64_t)draw_legend(chart, NULL) * 20 * PX;
     chart->pressure.top = y + 8 * PX;
-    chart->pressure.height = 84 * PX;
+    chart->pressure.height = (chart->before > 0 ? 112 : 84) * PX;
     y = stack_lanes(chart, chart->pressure.top + chart->pressure.height + 14 * PX);
     chart->axis = y;
-    chart->opcodes = y + 20 * PX;
+    chart->lines = y + 20 * PX;
+    chart->opcodes = chart->lines + (has_where(chart) ? 16 * PX : 0);
     chart->opcodes_height = opcode_height(chart);
     chart->dma = chart->opcodes + chart->opcodes_height + 6 * PX;
     chart->loops = chart->dma + (chart->has.dma ? 40 * PX : 0);
@@ -186,27 +196,32 @@ static int64_t width_of(uint32_t points) {
 }
 
 static void find_need(Chart *chart) {
-    TextNeed need = find_text_need(chart->func, chart->item->live, chart->target, chart->arena);
-    chart->need = need.need;
-    chart->peak = (int64_t)need.peak * GRANULE;
+    chart->need = chart->usage->now.need;
+    chart->peak = (int64_t)chart->usage->now.peak * GRANULE;
+    if (chart->usage->outline) chart->before = (int64_t)chart->usage->before.peak * GRANULE;
 }
 
-Chart chart_make(const Target *target, const JsonFunc *item, Arena *arena) {
+Chart chart_make(const ChartRequest *request, Arena *arena) {
+    const JsonFunc *item = &request->drawing->funcs[request->index];
     Chart chart = {.arena = arena,
-                   .target = target,
+                   .request = request,
+                   .usage = request->usage,
+                   .target = request->drawing->target,
                    .item = item,
                    .func = item->func,
                    .points = item->func->ninsts,
-                   .usable = target_usable(target),
+                   .usable = target_usable(request->drawing->target),
                    .left = LEFT,
                    .width = width_of(item->func->ninsts)};
     chart.page = chart.left + chart.width + RIGHT;
-    if (chart.points > 0) find_need(&chart);
+    chart.accesses = find_accesses(item->func, arena);
+    find_need(&chart);
     chart_pieces(&chart);
     chart_shared(&chart);
     chart_gaps(&chart);
     find_features(&chart);
     find_lanes(&chart);
+    chart_holes(&chart);
     arrange(&chart);
     scale_bytes(&chart);
     chart.point_step = chart.points ? step_of_points(&chart) : 1;

@@ -72,21 +72,22 @@ static uint8_t next_colour(Str name, uint32_t *taken) {
 
 /* A colour for each name, or each family of names, in order of declaration. */
 static void choose_colours(Chart *chart) {
-    Arena scratch;
-    arena_init(&scratch);
-    StrMap colours;
-    strmap_init(&colours, &scratch);
-    bool families = has_families(chart);
-    uint32_t taken = 0;
+    Palette own = {0};
+    Palette *palette = chart->request->palette ? chart->request->palette : &own;
+    if (!palette->begun) {
+        if (palette == &own) strmap_init(&own.of, chart->arena);
+        palette->families = has_families(chart);
+        palette->begun = true;
+    }
     chart->colour = NEW_ARRAY(chart->arena, uint8_t, chart->func->ntensors);
     for (uint32_t t = 0; t < chart->func->ntensors; t++) {
         if (!chart->shown[t]) continue;
-        Str name = families ? family_of(name_of(chart, t)) : name_of(chart, t);
-        uint32_t colour = strmap_get(&colours, name);
-        if (colour == UINT32_MAX) colour = strmap_add(&colours, name, next_colour(name, &taken));
+        Str name = palette->families ? family_of(name_of(chart, t)) : name_of(chart, t);
+        uint32_t colour = strmap_get(&palette->of, name);
+        if (colour == UINT32_MAX)
+            colour = strmap_add(&palette->of, name, next_colour(name, &palette->taken));
         chart->colour[t] = (uint8_t)colour;
     }
-    arena_free(&scratch);
 }
 
 /* ---- rectangles ---- */
@@ -192,8 +193,9 @@ static void note_features(Chart *chart) {
         chart->has.input |= tensor->input;
         chart->has.output |= tensor->output;
         chart->has.pinned |= tensor->pin;
-        chart->has.fixed |= tensor->fixed;
+        chart->has.fixed |= tensor->fixed && !chart->request->side;
         chart->has.copy |= chart->original[id].length > 0;
+        chart->has.changed |= chart->request->changed && chart->request->changed[id];
     }
 }
 

@@ -1,39 +1,49 @@
 #include "output/svg_chart.h"
 
-/* The step curve of bytes needed: where several points share half a pixel, the most of them. */
-static void write_curve(const Chart *chart, const Lane *lane, Writer *out) {
+/* A step curve of granules needed: where several points share half a pixel, the most of them.
+ * `filled`: down to the foot. */
+static void write_curve(const Chart *chart, const uint32_t *need, bool filled, Writer *out) {
     enum { FINEST = PX / 2 };
+    const Lane *lane = &chart->pressure;
     int64_t foot = lane->top + lane->height, height = INT64_MIN;
-    write_text(out, "<path class=\"need\" d=\"M");
-    svg_length(out, chart->left);
-    write_char(out, ' ');
-    svg_length(out, foot);
+    write_format(out, "<path class=\"%s\" d=\"", filled ? "need" : "before");
+    if (filled) {
+        write_char(out, 'M');
+        svg_length(out, chart->left);
+        write_char(out, ' ');
+        svg_length(out, foot);
+    }
     for (uint32_t p = 0, next; p < chart->points; p = next) {
-        uint32_t most = chart->need[p];
+        uint32_t most = need[p];
         int64_t x = chart_x(chart, p);
         for (next = p + 1; next < chart->points && chart_x(chart, next) < x + FINEST; next++)
-            if (chart->need[next] > most) most = chart->need[next];
+            if (need[next] > most) most = need[next];
         int64_t y = lane_y(lane, (int64_t)most * GRANULE);
+        if (y < lane->top) y = lane->top;
         if (y == height) continue;
-        height = y;
-        write_char(out, 'H');
+        write_char(out, filled || p > 0 ? 'H' : 'M');
         svg_length(out, x);
-        write_char(out, 'V');
+        write_char(out, filled || p > 0 ? 'V' : ' ');
         svg_length(out, y);
+        height = y;
     }
     write_char(out, 'H');
     svg_length(out, chart->left + chart->width);
-    write_char(out, 'V');
-    svg_length(out, foot);
-    write_text(out, "z\"/>\n");
+    if (filled) {
+        write_char(out, 'V');
+        svg_length(out, foot);
+        write_char(out, 'z');
+    }
+    write_text(out, "\"/>\n");
 }
 
-static void write_most_needed(const Chart *chart, Writer *out) {
+/* Two lines at the right of the curve: a name and a number of bytes. */
+static void write_figure(const Chart *chart, int64_t y, const char *name, int64_t bytes,
+                         Writer *out) {
     int64_t x = chart->left + chart->width + 8 * PX;
-    int64_t y = chart->pressure.top + chart->pressure.height;
-    svg_text(out, "axis", x, y - 14 * PX, ANCHOR_START, "most needed");
-    svg_open_text(out, "axis", x, y - PX, ANCHOR_START);
-    svg_number(out, chart->peak);
+    svg_text(out, "axis", x, y, ANCHOR_START, name);
+    svg_open_text(out, "axis", x, y + 13 * PX, ANCHOR_START);
+    svg_number(out, bytes);
     svg_close_text(out);
 }
 
@@ -54,11 +64,10 @@ static void draw_usable(const Chart *chart, Writer *out) {
         draw_break(right, y + 6 * PX, out);
     }
     svg_line(out, "capacity", chart->left, y, right + 6 * PX, y);
-    svg_text(out, "axis", right + 8 * PX, y + 12 * PX, ANCHOR_START,
-             inside ? "usable" : "usable, far above");
-    svg_open_text(out, "axis", right + 8 * PX, y + 25 * PX, ANCHOR_START);
-    svg_number(out, chart->usable);
-    svg_close_text(out);
+    int64_t at = y + 12 * PX, lowest = lane->top + lane->height - 42 * PX;
+    if (chart->before > 0 && at < lane->top + 38 * PX) at = lane->top + 38 * PX;
+    if (at > lowest) at = lowest;
+    write_figure(chart, at, inside ? "usable" : "usable, far above", chart->usable, out);
 }
 
 void draw_pressure(const Chart *chart, Writer *out) {
@@ -68,8 +77,12 @@ void draw_pressure(const Chart *chart, Writer *out) {
     write_text(out, "/>\n");
     svg_text(out, "name", chart->left - 8 * PX, lane->top + 14 * PX, ANCHOR_END, "bytes needed");
     if (chart->points > 0) {
-        write_curve(chart, lane, out);
-        write_most_needed(chart, out);
+        write_curve(chart, chart->need, true, out);
+        if (chart->before > 0) write_curve(chart, chart->usage->outline, false, out);
+        int64_t foot = lane->top + lane->height;
+        write_figure(chart, foot - 14 * PX, "most needed", chart->peak, out);
+        if (chart->before > 0)
+            write_figure(chart, lane->top + 10 * PX, "before spilling", chart->before, out);
     }
     draw_usable(chart, out);
 }

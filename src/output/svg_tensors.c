@@ -75,7 +75,10 @@ static void write_tooltip(const Chart *chart, const ChartPiece *piece, Writer *o
     write_char(out, '\n');
     write_shape(tensor, out);
     write_char(out, '\n');
-    write_range(live_block(chart->item->live, piece->tensor, piece->block), out);
+    LiveRange range = live_block(chart->item->live, piece->tensor, piece->block);
+    write_range(range, out);
+    write_where(chart, (Interval){range.items[0].first, range.items[range.count - 1].last}, "\n",
+                out);
     write_char(out, '\n');
     write_place(tensor, piece, out);
     if (piece->shares) write_text(out, "\nothers have this place in other iterations");
@@ -114,7 +117,9 @@ static void draw_piece(const Chart *chart, const ChartPiece *piece, Writer *out)
         ChartBox box = chart_box(chart, lane, piece);
         int64_t least = box.width < box.height ? box.width : box.height;
         put_rect(least < TINY ? "s" : least < SMALL ? "n" : "", box, out);
-        if (chart->func->tensors[piece->tensor].fixed) put_rect("hatch", box, out);
+        if (chart->has.fixed && chart->func->tensors[piece->tensor].fixed)
+            put_rect("hatch", box, out);
+        draw_idle(chart, piece, box, out);
         draw_ends(chart, piece, box, out);
     }
 }
@@ -131,6 +136,8 @@ static void open_group(const Chart *chart, const ChartPiece *piece, Writer *out)
     bool copy = chart->original[piece->tensor].length > 0;
     if ((!copy && is_odd(tensor->name)) != (piece->block & 1)) write_text(out, " odd");
     if (copy) write_text(out, " copy");
+    if (chart->request->changed && chart->request->changed[piece->tensor])
+        write_text(out, " changed");
     if (tensor->pin) write_text(out, " pin");
     write_text(out, "\">");
     write_tooltip(chart, piece, out);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "support/search.h"
+
 enum { FIRST_READ = 64 * 1024 };
 static const size_t LARGEST_SOURCE = ((size_t)1 << 31) - 3;
 
@@ -75,4 +77,22 @@ Location source_place(const Source *source, uint32_t offset) {
     if (length > 0 && line[length - 1] == '\r') length--;
     place.text = (Str){line, length};
     return place;
+}
+
+LineStarts source_lines(const Source *source, Arena *arena) {
+    uint32_t *starts = NULL;
+    size_t count = 0, capacity = 0;
+    PUSH(arena, starts, count, capacity, 0);
+    const char *end = source->text + source->length;
+    for (const char *at = source->text; (at = memchr(at, '\n', (size_t)(end - at)));) {
+        at++;
+        PUSH(arena, starts, count, capacity, (uint32_t)(at - source->text));
+    }
+    return (LineStarts){starts, (uint32_t)count};
+}
+
+uint32_t line_at(const LineStarts *lines, uint32_t offset) {
+    uint32_t after;
+    FIND_FIRST(after, 0, lines->count, lines->starts[after] > offset);
+    return after;
 }

@@ -35,4 +35,16 @@ typedef struct {
 
 Location source_place(const Source *source, uint32_t offset);
 
+/* Where the lines of a source begin: for many places at once. */
+typedef struct {
+    const uint32_t *starts; /* [count] ascending; the first is 0 */
+    uint32_t count;
+} LineStarts;
+
+/* O(length). */
+LineStarts source_lines(const Source *source, Arena *arena);
+
+/* The line, counted from 1, of the byte at `offset`. O(log lines). */
+uint32_t line_at(const LineStarts *lines, uint32_t offset);
+
 #endif
