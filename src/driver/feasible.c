@@ -1,5 +1,6 @@
 #include "driver/feasible.h"
 
+#include "analysis/access.h"
 #include "analysis/partners.h"
 #include "analysis/pressure.h"
 #include "place/overlap.h"
@@ -9,13 +10,14 @@
 
 /* ---- what is needed at the least ---- */
 
-/* Blocks that the access surely names. */
-static int64_t blocks_demanded(const Func *func, uint32_t tensor, uint32_t point) {
-    const Inst *inst = &func->insts[point];
+/* Blocks that an instruction surely names of a tensor: the most that one of its accesses
+ * [*next, end) there names. Moves *next behind them. */
+static int64_t blocks_demanded(const Func *func, uint32_t point, const Access **next,
+                               const Access *end) {
     int64_t most = 0;
-    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
-        if (inst->operands[o].tensor != tensor) continue;
-        BlockSpan span = operand_blocks(func, &inst->operands[o]);
+    for (; *next < end && (*next)->inst <= point; ++*next) {
+        if ((*next)->inst < point) continue;
+        BlockSpan span = operand_blocks(func, &func->insts[point].operands[(*next)->operand]);
         int64_t named = span.exact ? span.last - span.first + 1 : 1;
         if (named > most) most = named;
     }
@@ -109,6 +111,22 @@ static void share_fixed(Nodes *nodes, Arena *scratch) {
     check_overlaps(fixed.placed, fixed.nplaced, count_once, &fixed);
 }
 
+/* Nodes that the accesses of a tensor demand, each at its point. */
+static void add_demands(Nodes *nodes, const Plan *plan, uint32_t t, const Accesses *operands,
+                        Interval *points) {
+    const Access *next = &operands->items[operands->first[t]];
+    const Access *end = &operands->items[operands->first[t + 1]];
+    for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
+        uint32_t point = plan->accesses[a].inst;
+        if (point == ENTRY) continue;
+        int64_t blocks = blocks_demanded(plan->func, point, &next, end);
+        if (is_shared(plan, t, point)) continue;
+        points[a] = (Interval){point, point};
+        nodes->items[nodes->count++] =
+            demand_node(&plan->func->tensors[t], t, (uint32_t)blocks, (LiveRange){&points[a], 1});
+    }
+}
+
 /* The nodes of all that stays, and of each access of what may go. */
 static Nodes demand_of(const Plan *plan, const Nodes *staying, Arena *scratch) {
     const Func *func = plan->func;
@@ -116,17 +134,12 @@ static Nodes demand_of(const Plan *plan, const Nodes *staying, Arena *scratch) {
     size_t most = (size_t)staying->count + plan->first[func->ntensors];
     nodes.items = RAW_ARRAY(scratch, Node, most);
     Interval *points = RAW_ARRAY(scratch, Interval, plan->first[func->ntensors]);
+    Accesses operands = find_accesses(func, scratch);
     for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (!plan->spillable[t] && staying->of[t] != NO_NODE)
+        if (plan->spillable[t])
+            add_demands(&nodes, plan, t, &operands, points);
+        else if (staying->of[t] != NO_NODE)
             nodes.items[nodes.count++] = staying->items[staying->of[t]];
-        for (uint32_t a = plan->first[t]; plan->spillable[t] && a < plan->first[t + 1]; a++) {
-            uint32_t point = plan->accesses[a].inst;
-            if (point == ENTRY || is_shared(plan, t, point)) continue;
-            points[a] = (Interval){point, point};
-            int64_t blocks = blocks_demanded(func, t, point);
-            nodes.items[nodes.count++] =
-                demand_node(&func->tensors[t], t, (uint32_t)blocks, (LiveRange){&points[a], 1});
-        }
     }
     return nodes;
 }
@@ -231,32 +244,44 @@ typedef struct {
 typedef struct {
     const Func *func;
     Arena scratch;
+    uint32_t *number; /* [ntensors] 1 + the tensor's need; 0: it has none */
     Need *needs;
     size_t count, capacity;
 } Needs;
 
 static void add_need(Needs *needs, uint32_t tensor, int64_t blocks, bool stays) {
-    for (size_t i = 0; i < needs->count; i++) {
-        if (needs->needs[i].tensor != tensor) continue;
-        int64_t sum = needs->needs[i].blocks + blocks, most = needs->func->tensors[tensor].blocks;
-        needs->needs[i].blocks = sum < most ? sum : most;
+    if (needs->number[tensor] > 0) {
+        Need *need = &needs->needs[needs->number[tensor] - 1];
+        int64_t sum = need->blocks + blocks, most = needs->func->tensors[tensor].blocks;
+        need->blocks = sum < most ? sum : most;
         return;
     }
     Need need = {tensor, blocks, stays};
     PUSH(&needs->scratch, needs->needs, needs->count, needs->capacity, need);
+    needs->number[tensor] = (uint32_t)needs->count;
+}
+
+/* True if one of the operand's last few namesakes before it has the same blocks. `before[o]`: 1 +
+ * the operand before o that names the same tensor; 0: there is none. */
+static bool is_named_before(const Inst *inst, const uint32_t *before, uint32_t operand) {
+    enum { MOST_COMPARED = 64 };
+    uint32_t o = before[operand];
+    for (int i = 0; i < MOST_COMPARED && o > 0; i++, o = before[o - 1])
+        if (blocks_equal(inst->operands[o - 1].blocks, inst->operands[operand].blocks)) return true;
+    return false;
 }
 
 /* Operands in the order written, each tensor once; blocks that two operands name alike count once.
  */
 static void gather_operands(Needs *needs, const Inst *inst) {
+    uint32_t *last = NEW_ARRAY(&needs->scratch, uint32_t, needs->func->ntensors);
+    uint32_t *before = RAW_ARRAY(&needs->scratch, uint32_t, (size_t)inst->ndst + inst->nsrc);
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
         const Operand *operand = &inst->operands[o];
+        before[o] = last[operand->tensor];
+        last[operand->tensor] = o + 1;
         if (needs->func->tensors[operand->tensor].space != SPACE_SB) continue;
-        bool again = false;
-        for (uint32_t before = 0; before < o && before < 64; before++)
-            again |= inst->operands[before].tensor == operand->tensor &&
-                     blocks_equal(inst->operands[before].blocks, operand->blocks);
-        if (!again)
+        if (!is_named_before(inst, before, o))
             add_need(needs, operand->tensor, operand_most_blocks(needs->func, operand), false);
     }
 }
@@ -266,17 +291,13 @@ static void gather_what_stays(Needs *needs, const Live *live, uint32_t point, bo
     const Func *func = needs->func;
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        if (tensor->space != SPACE_SB) continue;
+        if (tensor->space != SPACE_SB || needs->number[t] > 0) continue;
         bool stays = tensor->fixed || tensor->pin || tensor->output || (entry && tensor->input);
-        if (stays && live_at(live->whole[t], point)) {
-            int64_t blocks = 0;
-            for (int64_t b = 0; b < tensor->blocks; b++)
-                blocks += live_at(live_block(live, t, b), point);
-            bool operand = false;
-            for (size_t i = 0; i < needs->count; i++)
-                operand |= needs->needs[i].tensor == t;
-            if (!operand) add_need(needs, t, blocks, true);
-        }
+        if (!stays || !live_at(live->whole[t], point)) continue;
+        int64_t blocks = 0;
+        for (int64_t b = 0; b < tensor->blocks; b++)
+            blocks += live_at(live_block(live, t, b), point);
+        add_need(needs, t, blocks, true);
     }
 }
 
@@ -334,28 +355,45 @@ static int64_t least_at_once(const Needs *needs) {
     return most > share ? most : share;
 }
 
-static void note_needs(const Needs *needs, Span span, DiagQueue *diags) {
-    for (size_t i = 0; i < needs->count; i++) {
-        const Need *need = &needs->needs[i];
-        const Tensor *tensor = &needs->func->tensors[need->tensor];
-        const char *why = !need->stays     ? ""
-                          : tensor->fixed  ? ", fixed and live here"
-                          : tensor->pin    ? ", pinned and live here"
-                          : tensor->output ? ", an output and live here"
-                                           : ", an input";
-        int32_t first = tensor->at ? tensor->at[0].partition : tensor->base < 0 ? 0 : tensor->base;
-        Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
-        if (bands.count > 1 && !tensor->at)
-            diag_note(diags, span, false, "  %%%.*s  %lld bytes, %lld partitions of any %s%s",
-                      (int)tensor->name.length, tensor->name.text,
-                      (long long)need_bytes(needs, need), (long long)tensor->partitions,
-                      bands.count == 4 ? "quadrant" : "half", why);
-        else
-            diag_note(diags, span, false, "  %%%.*s  %lld bytes, partitions %d-%lld%s",
-                      (int)tensor->name.length, tensor->name.text,
-                      (long long)need_bytes(needs, need), first,
-                      (long long)(first + tensor->partitions - 1), why);
+static void note_need(const Needs *needs, const Need *need, Span span, DiagQueue *diags) {
+    const Tensor *tensor = &needs->func->tensors[need->tensor];
+    const char *why = !need->stays     ? ""
+                      : tensor->fixed  ? ", fixed and live here"
+                      : tensor->pin    ? ", pinned and live here"
+                      : tensor->output ? ", an output and live here"
+                                       : ", an input";
+    int32_t first = tensor->at ? tensor->at[0].partition : tensor->base < 0 ? 0 : tensor->base;
+    Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
+    if (bands.count > 1 && !tensor->at)
+        diag_note(diags, span, false, "  %%%.*s  %lld bytes, %lld partitions of any %s%s",
+                  (int)tensor->name.length, tensor->name.text, (long long)need_bytes(needs, need),
+                  (long long)tensor->partitions, bands.count == 4 ? "quadrant" : "half", why);
+    else
+        diag_note(diags, span, false, "  %%%.*s  %lld bytes, partitions %d-%lld%s",
+                  (int)tensor->name.length, tensor->name.text, (long long)need_bytes(needs, need),
+                  first, (long long)(first + tensor->partitions - 1), why);
+}
+
+/* A note for each need in order; where there are many, for the largest ones, the largest first. */
+static void note_needs(Needs *needs, Span span, DiagQueue *diags) {
+    enum { MOST_NOTED = 20 };
+    if (needs->count <= MOST_NOTED) {
+        for (size_t i = 0; i < needs->count; i++)
+            note_need(needs, &needs->needs[i], span, diags);
+        return;
     }
+    SortKey *order = RAW_ARRAY(&needs->scratch, SortKey, needs->count);
+    for (size_t i = 0; i < needs->count; i++)
+        order[i] = (SortKey){INT64_MAX - need_bytes(needs, &needs->needs[i]), (uint32_t)i};
+    sort_keys(order, needs->count, &needs->scratch);
+    int64_t bytes = 0;
+    for (size_t i = 0; i < needs->count; i++)
+        if (i < MOST_NOTED)
+            note_need(needs, &needs->needs[order[i].id], span, diags);
+        else
+            bytes = saturating_add(bytes, need_bytes(needs, &needs->needs[order[i].id]));
+    diag_note(diags, span, false, "  and %zu more, of %lld bytes", needs->count - MOST_NOTED,
+              (long long)bytes);
 }
 
 static bool nothing_can_go(const Needs *needs) {
@@ -371,6 +409,7 @@ void report_infeasible(const Infeasible *what, DiagQueue *diags) {
     uint32_t inst = what->inst;
     bool proved = what->proved;
     Needs needs = {.func = func};
+    needs.number = NEW_ARRAY(&needs.scratch, uint32_t, func->ntensors);
     bool entry = inst == UINT32_MAX;
     if (!entry) gather_operands(&needs, &func->insts[inst]);
     gather_what_stays(&needs, what->live, entry ? 0 : inst, entry);
