@@ -66,6 +66,6 @@ static bool edges_are_clean(const Nodes *nodes, const Graph *graph, const Placem
 
 bool placement_is_legal(const Nodes *nodes, const Graph *graph, const Placement *placement) {
     for (uint32_t n = 0; n < nodes->count; n++)
-        if (nodes->items[n].blocks > 1) return sweep_is_clean(nodes, placement);
+        if (nodes->items[n].blocks > 1 || !graph->built) return sweep_is_clean(nodes, placement);
     return edges_are_clean(nodes, graph, placement);
 }

@@ -18,8 +18,8 @@ Placement placement_of_fixed(const Nodes *nodes, Arena *arena);
 void placement_fail(Placement *placement, const Nodes *nodes, uint32_t n);
 
 /* True if no two placed blocks overlap, but for pairs of fixed nodes, which are as they came. For
- * asserts: the seed's check of all pairs, by the graph of the nodes where each has one block
- * (O(edges)), else as a sweep (O(intervals log intervals)). */
+ * asserts: the seed's check of all pairs, by the graph of the nodes where it is built and each has
+ * one block (O(edges)), else as a sweep (O(intervals log intervals)). */
 bool placement_is_legal(const Nodes *nodes, const Graph *graph, const Placement *placement);
 
 #endif

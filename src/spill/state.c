@@ -7,6 +7,7 @@
 
 #include "ir/dma.h"
 #include "place/evict.h"
+#include "place/sweep.h"
 #include "spill/headroom.h"
 #include "spill/names.h"
 #include "support/clock.h"
@@ -128,16 +129,39 @@ static bool place_partners(State *state, const PlaceProblem *problem, const Plac
     return take_placed(now, &found.places);
 }
 
+/* Pairs from which on a graph is not built where places are found without it: where nothing is
+ * spilled and no copies could be elided; and from which on none is ever built. */
+enum { LARGE_GRAPH = 1 << 22, LARGEST_GRAPH = 1 << 28 };
+
+static bool has_elidable_copies(State *state) {
+    const Round *now = &state->now;
+    return state->facts->coalesce &&
+           find_handing(now->func, &now->nodes, &state->round_memory).count > 0;
+}
+
+/* True if all nodes have a place. */
+static bool place_by_sweep(State *state) {
+    Round *now = &state->now;
+    if (now->conflicts <= LARGE_GRAPH || now->pressure.peak > state->facts->size) return false;
+    if (now->conflicts <= LARGEST_GRAPH &&
+        (plan_spills(&state->plan) || state->method.place == PLACE_SELECT ||
+         has_elidable_copies(state)))
+        return false;
+    Placement placement;
+    if (!sweep(&now->nodes, state->facts->size, &placement, &state->round_memory)) return false;
+    now->placement = placement;
+    return now->placed = true;
+}
+
 /* Partners share a place before anything is spilled, or where all else has failed; in between, room
- * for the values comes first (see recolour()). Where a point is so far over capacity that the graph
- * would be larger than this, none is built. */
+ * for the values comes first (see recolour()). */
 static void place_anywhere(State *state) {
-    enum { LARGEST_GRAPH = 1 << 28 };
     Round *now = &state->now;
     bool spilled = plan_spills(&state->plan), coalesce = state->facts->coalesce;
     bool first = !spilled || state->method.place == PLACE_SELECT;
     PlaceProblem problem = {&now->nodes, &now->pressure, state->facts->size};
     Placer placer = state_placer(state, spilled);
+    if (place_by_sweep(state)) return;
     if (coalesce && first && place_partners(state, &problem, &placer)) return;
     bool hopeless = state->method.must_fit && now->pressure.peak > state->facts->size;
     if (now->conflicts <= LARGEST_GRAPH && !hopeless) {

@@ -1,0 +1,162 @@
+#include "place/free_map.h"
+
+static const uint8_t MASKS[BAND_MASKS] = {0x1, 0x2, 0x4, 0x8, 0x3, 0xC, 0xF};
+
+/* A part with its bounds. */
+typedef struct {
+    uint32_t part, low, span;
+} PartAt;
+
+static PartAt lower_half(const FreeMap *map, PartAt at) {
+    return (PartAt){map->parts[at.part].children, at.low, at.span / 2};
+}
+
+static PartAt upper_half(const FreeMap *map, PartAt at) {
+    return (PartAt){map->parts[at.part].children + 1, at.low + at.span / 2, at.span / 2};
+}
+
+static int mask_index(uint8_t mask) {
+    int i = 0;
+    while (MASKS[i] != mask)
+        i++;
+    return i;
+}
+
+/* ---- changes ---- */
+
+static void make_alike(FreePart *part, uint8_t free, uint32_t span) {
+    part->children = 0;
+    part->free = free;
+    for (int m = 0; m < BAND_MASKS; m++) {
+        uint32_t run = (free & MASKS[m]) == MASKS[m] ? span : 0;
+        part->runs[m] = (FreeRuns){run, run, run};
+    }
+}
+
+static uint32_t make_pair(FreeMap *map) {
+    uint32_t pair = map->spare;
+    if (pair) {
+        map->spare = map->parts[pair].children;
+        return pair;
+    }
+    FreePart none = {0};
+    pair = (uint32_t)map->count;
+    PUSH(map->arena, map->parts, map->count, map->capacity, none);
+    PUSH(map->arena, map->parts, map->count, map->capacity, none);
+    return pair;
+}
+
+static void split_part(FreeMap *map, PartAt at) {
+    uint32_t pair = make_pair(map);
+    uint8_t free = map->parts[at.part].free;
+    map->parts[at.part].children = pair;
+    make_alike(&map->parts[pair], free, at.span / 2);
+    make_alike(&map->parts[pair + 1], free, at.span / 2);
+}
+
+/* A part from its halves; where they are alike, they are not needed. */
+static void join_halves(FreeMap *map, PartAt at) {
+    FreePart *part = &map->parts[at.part];
+    const FreePart *lower = &map->parts[part->children], *upper = lower + 1;
+    uint32_t half = at.span / 2;
+    if (!lower->children && !upper->children && lower->free == upper->free) {
+        uint32_t pair = part->children;
+        make_alike(part, lower->free, at.span);
+        map->parts[pair].children = map->spare;
+        map->spare = pair;
+        return;
+    }
+    for (int m = 0; m < BAND_MASKS; m++) {
+        const FreeRuns *a = &lower->runs[m], *b = &upper->runs[m];
+        uint32_t longest = a->longest > b->longest ? a->longest : b->longest;
+        uint32_t across = a->suffix + b->prefix;
+        part->runs[m] = (FreeRuns){a->prefix == half ? half + b->prefix : a->prefix,
+                                   b->suffix == half ? half + a->suffix : b->suffix,
+                                   across > longest ? across : longest};
+    }
+}
+
+/* Recursion as deep as the tree. */
+static void change(FreeMap *map, PartAt at, Rect rect, bool give) {
+    if (rect.high <= at.low || at.low + at.span <= rect.low) return;
+    FreePart *part = &map->parts[at.part];
+    if (!part->children) {
+        uint8_t free = give ? part->free | rect.mask : part->free & (uint8_t)~rect.mask;
+        if (free == part->free) return;
+        if (rect.low <= at.low && at.low + at.span <= rect.high) {
+            make_alike(part, free, at.span);
+            return;
+        }
+        split_part(map, at);
+    }
+    change(map, lower_half(map, at), rect, give);
+    change(map, upper_half(map, at), rect, give);
+    join_halves(map, at);
+}
+
+static PartAt root(const FreeMap *map) {
+    return (PartAt){0, 0, map->span};
+}
+
+FreeMap free_map_make(uint32_t size, Arena *arena) {
+    enum { LARGEST = 1 << 30 /* granules: 8 GiB */ };
+    FreeMap map = {.span = 1, .arena = arena};
+    while (map.span < size && map.span < LARGEST)
+        map.span *= 2;
+    FreePart all = {0};
+    make_alike(&all, 0xF, map.span);
+    PUSH(arena, map.parts, map.count, map.capacity, all);
+    if (size < map.span) free_map_take(&map, (Rect){size, map.span, 0xF});
+    return map;
+}
+
+void free_map_take(FreeMap *map, Rect rect) {
+    change(map, root(map), rect, false);
+}
+
+void free_map_give(FreeMap *map, Rect rect) {
+    change(map, root(map), rect, true);
+}
+
+/* ---- searches ---- */
+
+/* The lowest run of a length, or the highest one: where it begins. */
+static bool find_run(const FreeMap *map, int mask, uint64_t length, bool highest, uint32_t *low) {
+    PartAt at = root(map);
+    if (map->parts[0].runs[mask].longest < length) return false;
+    while (map->parts[at.part].children) {
+        PartAt lower = lower_half(map, at), upper = upper_half(map, at);
+        const FreeRuns *a = &map->parts[lower.part].runs[mask];
+        const FreeRuns *b = &map->parts[upper.part].runs[mask];
+        bool better = (highest ? b : a)->longest >= length;
+        if (!better && a->suffix + b->prefix >= length) {
+            *low = highest ? upper.low + b->prefix - (uint32_t)length : upper.low - a->suffix;
+            return true;
+        }
+        at = better == highest ? upper : lower;
+    }
+    *low = highest ? at.low + at.span - (uint32_t)length : at.low;
+    return true;
+}
+
+/* Recursion as deep as the tree. */
+static bool is_free(const FreeMap *map, PartAt at, Rect rect) {
+    if (rect.high <= at.low || at.low + at.span <= rect.low) return true;
+    const FreePart *part = &map->parts[at.part];
+    if (!part->children) return (part->free & rect.mask) == rect.mask;
+    return is_free(map, lower_half(map, at), rect) && is_free(map, upper_half(map, at), rect);
+}
+
+bool free_map_find(const FreeMap *map, uint32_t align, bool highest, Rect *rect) {
+    int mask = mask_index(rect->mask);
+    uint32_t height = rect->high - rect->low, low;
+    if (!find_run(map, mask, height, highest, &low)) return false;
+    uint64_t aligned = highest ? low / align * align : align_up(low, align);
+    *rect = (Rect){(uint32_t)aligned, (uint32_t)aligned + height, rect->mask};
+    if (aligned == low || (aligned + height <= map->span && is_free(map, root(map), *rect)))
+        return true;
+    if (!find_run(map, mask, (uint64_t)height + align - 1, highest, &low)) return false;
+    aligned = highest ? (low + align - 1) / align * align : align_up(low, align);
+    *rect = (Rect){(uint32_t)aligned, (uint32_t)aligned + height, rect->mask};
+    return true;
+}
