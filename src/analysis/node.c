@@ -52,6 +52,22 @@ LiveRange node_block_range(const Node *node, uint32_t block) {
     return node->block_ranges ? node->block_ranges[block] : node->range;
 }
 
+static bool same_points(LiveRange a, LiveRange b) {
+    if (a.count != b.count) return false;
+    for (uint32_t i = 0; i < a.count && a.items != b.items; i++)
+        if (a.items[i].first != b.items[i].first || a.items[i].last != b.items[i].last)
+            return false;
+    return true;
+}
+
+uint32_t node_alike_end(const Node *node, uint32_t block) {
+    if (!node->block_ranges) return node->blocks;
+    uint32_t end = block + 1;
+    while (end < node->blocks && same_points(node->block_ranges[end], node->block_ranges[block]))
+        end++;
+    return end;
+}
+
 bool blocks_meet(const Node *a, uint32_t i, const Node *b, uint32_t j) {
     if (!a->block_ranges && !b->block_ranges) return true; /* they are neighbours */
     return live_overlap(node_block_range(a, i), node_block_range(b, j));

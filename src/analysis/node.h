@@ -38,6 +38,10 @@ uint32_t nodes_blocks(const Nodes *nodes);
 /* Range of one block of a node. */
 LiveRange node_block_range(const Node *node, uint32_t block);
 
+/* The first block behind `block` that does not live at just its points. O(blocks between, times
+ * their intervals). */
+uint32_t node_alike_end(const Node *node, uint32_t block);
+
 /* True if block i of a and block j of b are live at a common point. */
 bool blocks_meet(const Node *a, uint32_t i, const Node *b, uint32_t j);
 

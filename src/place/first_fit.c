@@ -23,6 +23,37 @@ bool first_fit(const Rect *taken, uint32_t count, Shape shape, uint32_t size, Re
     return best != UINT64_MAX;
 }
 
+/* Where the search in a band goes on. */
+typedef struct {
+    uint64_t offset; /* the lowest that may be free */
+    uint32_t next;   /* those before it in `taken` lie below, or where `offset` has passed them */
+} BandSearch;
+
+static void find_next(const Rect *taken, uint32_t count, Shape shape, uint8_t band,
+                      BandSearch *at) {
+    for (; at->next < count && taken[at->next].low < at->offset + shape.height; at->next++)
+        if ((taken[at->next].mask & band) && taken[at->next].high > at->offset)
+            at->offset = align_up(taken[at->next].high, shape.align);
+}
+
+bool first_fit_all(const RectList *taken, Shape shape, uint32_t size, RectList *rects) {
+    Bands bands = class_bands(shape.class);
+    BandSearch at[MOST_BANDS] = {0};
+    for (uint32_t r = 0; r < rects->count; r++) {
+        uint8_t best = 0;
+        for (uint8_t b = 0; b < bands.count; b++) {
+            find_next(taken->items, taken->count, shape, bands.masks[b], &at[b]);
+            if (at[b].offset < at[best].offset) best = b;
+        }
+        uint64_t offset = at[best].offset;
+        if (offset + shape.height > size) return false;
+        rects->items[r] =
+            (Rect){(uint32_t)offset, (uint32_t)offset + shape.height, bands.masks[best]};
+        at[best].offset = align_up(offset + shape.height, shape.align);
+    }
+    return true;
+}
+
 void insert_by_low(Rect *rects, uint32_t count, Rect rect) {
     for (; count > 0 && rects[count - 1].low > rect.low; count--)
         rects[count] = rects[count - 1];

@@ -9,6 +9,16 @@
  * is no place. O(count times bands). */
 bool first_fit(const Rect *taken, uint32_t count, Shape shape, uint32_t size, Rect *rect);
 
+typedef struct {
+    Rect *items;
+    uint32_t count;
+} RectList;
+
+/* The same for all of `rects`, one after the other, each beside those before it. Fills them, or
+ * returns false where one has no place: the first ones are filled then. O(taken times bands +
+ * rects times bands). */
+bool first_fit_all(const RectList *taken, Shape shape, uint32_t size, RectList *rects);
+
 /* Adds a rectangle to a sorted list, which has room for it. O(count). */
 void insert_by_low(Rect *rects, uint32_t count, Rect rect);
 

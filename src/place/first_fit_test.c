@@ -55,7 +55,7 @@ static void same_as_plain_search(void **state) {
     uint32_t found = 0, none = 0;
     for (uint64_t seed = 0; seed < 20 * test_count(); seed++) {
         Case made = make_case(seed);
-        Rect rect, plain;
+        Rect rect, plain = {0};
         bool fits = first_fit(made.taken, made.count, made.shape, made.size, &rect);
         assert_int_equal(fits, plain_search(&made, &plain));
         if (fits)
@@ -65,6 +65,31 @@ static void same_as_plain_search(void **state) {
         none += !fits;
     }
     assert_true(found > test_count() && none > test_count());
+}
+
+/* All at once are placed as one after the other. */
+static void many_as_one_by_one(void **state) {
+    (void)state;
+    enum { MOST_BLOCKS_HERE = 6 };
+    uint32_t complete = 0;
+    for (uint64_t seed = 0; seed < 20 * test_count(); seed++) {
+        Case made = make_case(seed);
+        Rect taken[MOST_TAKEN + MOST_BLOCKS_HERE], rects[MOST_BLOCKS_HERE];
+        RectList before = {made.taken, made.count}, all = {rects, MOST_BLOCKS_HERE};
+        uint32_t count = made.count, placed = 0;
+        for (uint32_t i = 0; i < count; i++)
+            taken[i] = made.taken[i];
+        bool good = first_fit_all(&before, made.shape, made.size, &all);
+        Rect rect;
+        for (; placed < all.count && first_fit(taken, count, made.shape, made.size, &rect);
+             placed++) {
+            insert_by_low(taken, count++, rect);
+            assert_true(rects_same(rect, rects[placed]) && rect.high == rects[placed].high);
+        }
+        assert_int_equal(good, placed == all.count);
+        complete += good;
+    }
+    assert_true(complete > test_count());
 }
 
 /* Both ways to sort; equal ones keep their order. */
@@ -92,6 +117,7 @@ static void lists_are_sorted(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(same_as_plain_search),
+                                       cmocka_unit_test(many_as_one_by_one),
                                        cmocka_unit_test(lists_are_sorted)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -287,43 +287,20 @@ static bool find_rect(Select *pass, const Node *node, Rect *rect) {
 
 /* ---- nodes ---- */
 
-/* Blocks that are alike, in a class of one band: first fit for all in one walk over what is free.
- */
-static bool fill_lowest(Select *pass, uint32_t n, Rect *rects) {
-    const Node *node = &pass->nodes->items[n];
-    uint8_t band = class_bands(node->class).masks[0];
-    Pool all = {band, band, 0};
-    uint32_t placed = 0;
-    gather_taken(pass, n, 0);
-    find_spans(pass, node->class);
-    for (uint32_t i = 0; i < pass->nspans && placed < node->blocks; i++) {
-        if (!in_pool(all, pass->spans[i].free)) continue;
-        uint32_t offset = align_offset(pass->spans[i].low, node->align);
-        while (i + 1 < pass->nspans && in_pool(all, pass->spans[i + 1].free))
-            i++;
-        while (placed < node->blocks && (uint64_t)offset + node->height <= pass->spans[i].high) {
-            rects[placed++] = (Rect){offset, offset + node->height, band};
-            offset = align_offset((uint64_t)offset + node->height, node->align);
-        }
-    }
-    return placed == node->blocks;
-}
-
-/* Several blocks: first fit, so that they waste nothing between them. */
+/* Several blocks: first fit, so that they waste nothing between them. Those before a block of the
+ * node lie in its way where they live when it does; neighbours are gathered once for blocks that
+ * live alike. */
 static bool place_blocks(Select *pass, uint32_t n, Rect *rects) {
     const Node *node = &pass->nodes->items[n];
-    if (!node->block_ranges) gather_taken(pass, n, 0);
-    for (uint32_t b = 0; b < node->blocks; b++) {
-        if (node->block_ranges) {
-            arena_reset(&pass->scratch);
-            gather_taken(pass, n, b);
-            for (uint32_t own = 0; own < b; own++)
-                if (blocks_meet(node, b, node, own))
-                    insert_by_low(pass->taken, pass->ntaken++, rects[own]);
-        }
-        if (!first_fit(pass->taken, pass->ntaken, shape_of(node), pass->size, &rects[b]))
-            return false;
-        if (!node->block_ranges) insert_by_low(pass->taken, pass->ntaken++, rects[b]);
+    for (uint32_t b = 0, end; b < node->blocks; b = end) {
+        end = node_alike_end(node, b);
+        arena_reset(&pass->scratch);
+        gather_taken(pass, n, b);
+        for (uint32_t own = 0; own < b; own++)
+            if (blocks_meet(node, b, node, own))
+                insert_by_low(pass->taken, pass->ntaken++, rects[own]);
+        RectList taken = {pass->taken, pass->ntaken}, alike = {rects + b, end - b};
+        if (!first_fit_all(&taken, shape_of(node), pass->size, &alike)) return false;
     }
     return true;
 }
@@ -335,8 +312,6 @@ static bool place_node(Select *pass, uint32_t n, Rect *rects) {
     if (!node->block_ranges &&
         (uint64_t)node->blocks * node->height > (uint64_t)pass->size * bands.count)
         return false;
-    if (node->blocks > 1 && !node->block_ranges && bands.count == 1)
-        return fill_lowest(pass, n, rects);
     if (node->blocks > 1) return place_blocks(pass, n, rects);
     gather_taken(pass, n, 0);
     find_spans(pass, node->class);

@@ -37,22 +37,13 @@ static void gather(SelectFlat *pass, uint32_t n, uint32_t block, const Rect *own
     sort_by_low(pass->taken, pass->ntaken, &pass->scratch);
 }
 
-/* Blocks that live at the same points conflict with the same nodes: each adds itself to those. */
-static void add_own(SelectFlat *pass, Rect rect) {
-    size_t count = pass->ntaken;
-    PUSH(&pass->scratch, pass->taken, count, pass->capacity, rect);
-    insert_by_low(pass->taken, pass->ntaken++, rect);
-}
-
 static bool place_node(SelectFlat *pass, uint32_t n, Rect *rects) {
     const Node *node = &pass->nodes->items[n];
-    for (uint32_t b = 0; b < node->blocks; b++) {
-        if (b == 0 || node->block_ranges)
-            gather(pass, n, b, rects);
-        else
-            add_own(pass, rects[b - 1]);
-        if (!first_fit(pass->taken, pass->ntaken, shape_of(node), pass->size, &rects[b]))
-            return false;
+    for (uint32_t b = 0, end; b < node->blocks; b = end) {
+        end = node_alike_end(node, b);
+        gather(pass, n, b, rects);
+        RectList taken = {pass->taken, pass->ntaken}, alike = {rects + b, end - b};
+        if (!first_fit_all(&taken, shape_of(node), pass->size, &alike)) return false;
     }
     return true;
 }

@@ -67,10 +67,12 @@ static bool fit_blocks(Pass *pass, uint32_t tensor, Rect *rects, uint32_t *count
     Shape shape = {.height = tensor_height(info),
                    .align = tensor_align(info),
                    .class = shape_class(info->partitions, info->base)};
-    for (int64_t b = 0; b < info->blocks; b++) {
-        if (!first_fit(rects, *count, shape, pass->size, &fits[b])) return false;
-        insert_by_low(rects, (*count)++, fits[b]);
-    }
+    RectList taken = {rects, *count}, all = {fits, (uint32_t)info->blocks};
+    if (!first_fit_all(&taken, shape, pass->size, &all)) return false;
+    uint32_t left = *count, at = *count += all.count; /* both lists ascend */
+    for (uint32_t b = all.count; b > 0; at--)
+        rects[at - 1] =
+            left > 0 && rects[left - 1].low > fits[b - 1].low ? rects[--left] : fits[--b];
     return true;
 }
 
