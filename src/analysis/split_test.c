@@ -161,8 +161,8 @@ static void random_programs(void **state) {
         DiagQueue diags;
         diag_init(&diags, &arena);
         Func result = *split.func;
-        bool good =
-            verify(module->funcs, &result, &module->target, (VerifyOptions){0, false}, &diags);
+        bool good = verify(module->funcs, &result, &module->target,
+                           (VerifyOptions){.placed = false}, &diags);
         Module changed = *module;
         changed.funcs = &result;
         good &= check_module(&changed, &diags);

@@ -485,7 +485,7 @@ typedef struct {
 static bool referee_accepts(const Mutant *m) {
     DiagQueue diags;
     diag_init(&diags, m->arena);
-    return verify(m->original, &m->func, m->target, (VerifyOptions){0, true}, &diags);
+    return verify(m->original, &m->func, m->target, (VerifyOptions){.placed = true}, &diags);
 }
 
 static bool bytes_accept(const Mutant *m) {
