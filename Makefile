@@ -101,6 +101,7 @@ OWN_DIR = $(PREFIX)/share/sballoc
 
 # What is installed: DIRECTORY:FILE, programs and other files.
 PROGRAMS = $(PREFIX)/bin:$(BUILD)/sballoc $(PREFIX)/bin:scripts/sballoc-batch \
+           $(PREFIX)/bin:scripts/nkigen2lf \
            $(OWN_DIR):scripts/pre-commit
 FILES = $(foreach page,$(wildcard man/*.[157]),$(MAN_DIR)/man$(subst .,,$(suffix $(page))):$(page)) \
         $(VIM_DIR)/syntax:scripts/vim/syntax/lf.vim $(VIM_DIR)/ftdetect:scripts/vim/ftdetect/lf.vim \
