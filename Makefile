@@ -17,7 +17,7 @@ ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I$(BUILD)/gen $(JANSSON_C
              $(WARN) $(CFLAGS) -pthread
 LDLIBS ?= $(JANSSON_LIBS) -lm
 
-LAYERS = support ir text analysis place spill verify driver output
+LAYERS = support ir text analysis place spill bound verify driver output
 SOURCES = $(filter-out %_test.c,$(foreach layer,$(LAYERS),$(wildcard src/$(layer)/*.c src/$(layer)/*/*.c)))
 GENERATED = lf.tab lf.yy
 OBJECTS = $(SOURCES:src/%.c=$(BUILD)/%.o) $(GENERATED:%=$(BUILD)/gen/%.o)

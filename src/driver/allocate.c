@@ -5,6 +5,7 @@
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
+#include "bound/bound.h"
 #include "driver/check_fixed.h"
 #include "driver/explain.h"
 #include "driver/feasible.h"
@@ -222,6 +223,33 @@ static void settle_places(Job *job, Arena *scratch) {
     mark_copies(job->code.func, job->arena);
 }
 
+/* True if straight code is left as it is, but for loads that nothing needs: then nothing is
+ * cheaper. Regions may be: parts of a load may be all that is read. */
+static bool adds_nothing(const Job *job) {
+    const Report *figures = &job->result.report;
+    bool plain = job->func->nloops == 0 && figures->saves == 0 && figures->reloads == 0;
+    for (uint32_t i = 0; plain && i < job->func->ninsts; i++) {
+        const Inst *inst = &job->func->insts[i];
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
+            plain &= operand_is_whole(job->func, &inst->operands[o]);
+    }
+    return plain;
+}
+
+/* What any allocation costs at least. */
+static void report_bound(Job *job) {
+    Report *figures = &job->result.report;
+    if (adds_nothing(job)) {
+        figures->bounded = true;
+        figures->bound_cycles = figures->spill_cycles;
+        return;
+    }
+    BoundSearch search = {figures->spill_cycles, BOUND_STEPS};
+    Bound bound = find_bound(job->func, job->target, search, job->arena);
+    figures->bounded = bound.known;
+    figures->bound_cycles = bound.cycles;
+}
+
 static void report(Job *job) {
     Reported reported = {.input = job->func,
                          .facts = &job->facts,
@@ -229,6 +257,7 @@ static void report(Job *job) {
                          .plan = &job->plan,
                          .kept = job->earlier.func ? &job->kept : NULL};
     report_result(&reported, &job->result.report);
+    if (!is_placed(job->func)) report_bound(job);
     if (job->options->verbose) report_end(&reported, &job->result.report, &job->log);
 }
 

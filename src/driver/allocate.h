@@ -25,6 +25,8 @@ typedef struct {
     uint32_t spilled_reads;          /* reads of what was spilled */
     uint32_t reloads_removed;        /* how many of them share a reload or need none */
     int64_t spill_cycles, dma_bytes; /* output's DMAs less the input's, each as often as it runs */
+    bool bounded;                    /* there is a bound */
+    int64_t bound_cycles;            /* no allocation has less spill_cycles */
     int64_t high_water_before, high_water, usable_bytes; /* bytes per partition */
     int64_t dram_spill_bytes;
     double score; /* the seed's, of the last round in which something found no place, DBL_MAX if it
@@ -35,6 +37,11 @@ typedef struct {
                              `everywhere` for the last resort, `given` for what came placed */
     Seconds seconds;
 } Report;
+
+/* True if no allocation is cheaper. */
+static inline bool report_is_proved(const Report *report) {
+    return report->bounded && report->spill_cycles <= report->bound_cycles;
+}
 
 typedef enum {
     ALLOCATED = 0,

@@ -176,9 +176,24 @@ static void log_leaving(const Reported *result, Writer *log) {
     arena_free(&scratch);
 }
 
+/* What spilling costs, and how near that is to the least. */
+static void log_cost(const Func *func, const Report *report, Writer *log) {
+    int64_t cycles = report->spill_cycles, bound = report->bound_cycles;
+    write_str(log, func->name);
+    write_format(log, ":   spilling from SB cost about %" PRId64 " cycles", cycles);
+    if (report_is_proved(report) && cycles > 0)
+        write_format(log, ", the least there is");
+    else if (report->bounded && cycles > bound)
+        write_format(log, ", at least %" PRId64, bound);
+    if (report->bounded && bound > 0 && cycles > bound)
+        write_format(log, " (%.1f %% above the bound)",
+                     100 * ((double)cycles - (double)bound) / (double)bound);
+    write_char(log, '\n');
+}
+
 void report_end(const Reported *result, const Report *report, Writer *log) {
     const Func *func = result->facts->func;
-    LOG(log, func, "  spilling from SB cost about %" PRId64 " cycles", report->spill_cycles);
+    log_cost(func, report, log);
     LOG(log, func, "  no more spills");
     if (result->kept)
         LOG(log, func, "  earlier places: %u, kept = %u", result->kept->known, result->kept->kept);

@@ -52,6 +52,13 @@ void json_report(JsonOut *json, Str function, const Report *report, bool seconds
     json_bool(json, report->last_resort);
     json_key(json, "strategy");
     json_text(json, report->strategy);
+    json_key(json, "bound_cycles");
+    if (report->bounded)
+        json_int(json, report->bound_cycles);
+    else
+        json_null(json);
+    json_key(json, "proved");
+    json_bool(json, report_is_proved(report));
 }
 
 static void begin_line(JsonOut *json, Str file, Writer *out) {
