@@ -1,5 +1,6 @@
 """Reads functions by way of the program's own JSON, `sballoc --emit=parsed --format=json`."""
 
+import importlib.util
 import json
 import os
 import pathlib
@@ -7,6 +8,16 @@ import re
 import shutil
 import subprocess
 import sys
+
+
+def with_scipy():
+    """True if there is scipy; else tries again with Debian's Python, if that is another one."""
+    debian = "/usr/bin/python3"
+    if importlib.util.find_spec("scipy"):
+        return True
+    if os.path.exists(debian) and sys.executable != debian:
+        os.execv(debian, [debian, *sys.argv])
+    return False
 
 
 def find_program():
@@ -34,7 +45,9 @@ class Tensor:
         self.name, self.space, self.blocks = (fields[key] for key in ("name", "space", "blocks"))
         self.partitions, self.bytes = fields["partitions"], fields["bytes_per_partition"]
         self.dtype = fields["dtype"]
+        self.element = int(re.search(r"u8|i8|fp8|16|32|64", self.dtype)[0].strip("uifp"))  # bits
         self.input, self.output = fields["input"], fields["output"]
+        self.base = fields["base"]
         self.places = []
         if self.space == "sb" and fields["placement"]:
             self.places = [(place["partition"], place["byte"]) for place in fields["placement"]]
@@ -88,7 +101,8 @@ class Operand:
         self.low = Side(low) if low else None
         self.high = Side(high) if high else None
         whole = [0, self.tensor.partitions, 0, self.tensor.bytes]
-        self.region = fields["region"] is not None and fields["region"] != whole
+        self.rect = tuple(fields["region"] or whole)  # partitions, bytes
+        self.region = self.rect != tuple(whole)
 
     def blocks(self, indices):
         if self.low is None:

@@ -15,6 +15,11 @@ def share(count):
     return max(1, count * RANDOM // 100)
 
 
+def bound_works():
+    """True if scripts/bound finds its solver."""
+    return subprocess.run([ROOT / "scripts" / "bound", "--help"], capture_output=True).returncode == 0
+
+
 class Tap:
     """Counts tests and prints a line for each. `finish()` prints the plan and gives the status."""
 

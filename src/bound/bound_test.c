@@ -92,11 +92,11 @@ static void test_copies(void **unused) {
 
 static void test_regions(void **unused) {
     (void)unused;
-    /* Half of %a makes way. It is stored as a part of all of %a: 228 / 2. */
+    /* Half of %a makes way. DMAs of a part count as parts of one of all of %a: 228 / 2. */
     check_bound(16,
                 "tensor %a : sb<128x16xu8>\ntensor %p : sb<128x8xu8>\n%a = f\n%p = f\nuse %p\n"
                 "use %a(0..128, 0..8)\nuse %a(0..128, 8..16)\n",
-                114 + 164);
+                114 + 114);
     /* The half that nothing reads takes no room. */
     check_bound(16,
                 "tensor %a : sb<128x16xu8>\ntensor %p : sb<128x8xu8>\n%a = f\n%p = f\nuse %p\n"
@@ -142,7 +142,7 @@ static void check_random(uint64_t seed, uint64_t counts[2]) {
     DiagQueue diags;
     diag_init(&diags, &arena);
     Options options = options_default();
-    options.effort = 1;
+    options.effort = 0;
     Allocation result = allocate(module->funcs, &module->target, &options, &arena, &diags);
     Bound bound = find_bound(module->funcs, &module->target, LONG, &arena);
     if (result.status == ALLOCATED) {
@@ -158,7 +158,7 @@ static void check_random(uint64_t seed, uint64_t counts[2]) {
 static void test_never_above(void **unused) {
     (void)unused;
     uint64_t counts[2] = {0, 0}; /* proved, positive bounds */
-    for (uint64_t seed = 1; seed <= test_count(); seed++)
+    for (uint64_t seed = 1; seed <= 100 || seed <= test_count(); seed++)
         check_random(seed, counts);
     assert_true(counts[0] > 0 && counts[1] > 0);
 }

@@ -242,21 +242,15 @@ static int64_t share_of(int64_t cycles, int64_t area, int64_t whole) {
     return PARTS(product / whole) + PARTS(product % whole) / whole;
 }
 
-static int64_t walk_share(const DemandPass *pass, const AtomWalk *walk) {
+/* Its part of a load that moves what is named of a block, rounded up. */
+static int64_t load_credit(const DemandPass *pass, const AtomWalk *walk) {
     const NamedAtoms *named = walk->named;
     int64_t area = pass->shapes[named->operand->tensor][walk->atom].area;
-    return share_of(named->cycles, area, named->area);
+    return share_of(named->cycles, area, named->area) + (named->cycles * area % named->area != 0);
 }
 
-/* The same, rounded up. */
-static int64_t walk_credit(const DemandPass *pass, const AtomWalk *walk) {
-    const NamedAtoms *named = walk->named;
-    int64_t area = pass->shapes[named->operand->tensor][walk->atom].area;
-    return walk_share(pass, walk) + (named->cycles * area % named->area != 0);
-}
-
-/* Of storing a whole block. */
-static int64_t store_share(const DemandPass *pass, uint32_t tensor, uint32_t atom) {
+/* Its part of a DMA of a whole block, which is the least: the start is shared by most. */
+static int64_t block_share(const DemandPass *pass, uint32_t tensor, uint32_t atom) {
     const Tensor *info = &pass->func->tensors[tensor];
     return share_of(block_dma(pass->target, info), pass->shapes[tensor][atom].area,
                     info->partitions * info->bytes);
@@ -268,10 +262,13 @@ static bool regions_same(const Region *a, const Region *b) {
     return a->p0 == b->p0 && a->p1 == b->p1 && a->b0 == b->b0 && a->b1 == b->b1;
 }
 
-/* What not keeping a value until this read costs. */
+/* What not keeping a value until this read costs. One DMA may bring more than this read needs, for
+ * others. */
 static int64_t cost_of_gap(const DemandPass *pass, const AtomWalk *walk, const BoundValue *value) {
-    if (pass->resident[walk->named->operand->tensor]) return MUST_KEEP;
-    return walk_share(pass, walk) - (value->droppable && !value->read ? value->credit : 0);
+    uint32_t tensor = walk->named->operand->tensor;
+    if (pass->resident[tensor]) return MUST_KEEP;
+    int64_t credit = value->droppable && !value->read ? value->credit : 0;
+    return block_share(pass, tensor, walk->atom) - credit;
 }
 
 static void read_value(DemandPass *pass, const AtomWalk *walk, uint32_t v) {
@@ -313,7 +310,7 @@ static void write_operand(DemandPass *pass, const Inst *inst, const Operand *ope
     bool load = inst->kind == OP_LOAD;
     bool droppable = load && !inst->accumulate && !pass->resident[operand->tensor];
     for (AtomWalk walk = walk_atoms(&named); next_atom(pass, &walk);) {
-        uint32_t v = new_value(pass, store_share(pass, operand->tensor, walk.atom));
+        uint32_t v = new_value(pass, block_share(pass, operand->tensor, walk.atom));
         BoundValue *value = &pass->values[v];
         pass->value_of[walk.cell] = v;
         if (pass->cell_seen[walk.cell] != pass->point && !droppable)
@@ -321,7 +318,7 @@ static void write_operand(DemandPass *pass, const Inst *inst, const Operand *ope
         pass->cell_seen[walk.cell] = pass->point;
         if (!load) continue;
         value->droppable = droppable;
-        value->credit = walk_credit(pass, &walk);
+        value->credit = load_credit(pass, &walk);
     }
     bool vague = pass->atoms.grids[operand->tensor].count == 0;
     if (load && vague && named.high > named.low)
@@ -476,7 +473,7 @@ static void enter_inputs(DemandPass *pass) {
         if (func->tensors[t].space != SPACE_SB || !func->tensors[t].input) continue;
         for (uint32_t c = pass->atoms.first_cell[t]; c < pass->atoms.first_cell[t + 1]; c++) {
             uint32_t atom = (c - pass->atoms.first_cell[t]) % pass->atoms.grids[t].count;
-            pass->value_of[c] = new_value(pass, store_share(pass, t, atom));
+            pass->value_of[c] = new_value(pass, block_share(pass, t, atom));
             pass->values[pass->value_of[c]].entry = true;
         }
     }

@@ -209,8 +209,11 @@ static void set_capacities(RowPass *pass) {
     RowProblem *out = pass->out;
     for (uint32_t lane = 0; lane < out->lanes; lane++) {
         out->capacity[lane] = RAW_ARRAY(pass->arena, int64_t, out->nrows);
-        for (uint32_t r = 0; r < out->nrows; r++)
+        out->divisor[lane] = RAW_ARRAY(pass->arena, int64_t, out->nrows);
+        for (uint32_t r = 0; r < out->nrows; r++) {
             out->capacity[lane][r] = room_at(pass, lane, out->point[r]);
+            out->divisor[lane][r] = 1;
+        }
     }
 }
 
@@ -237,8 +240,10 @@ static void round_capacities(RowPass *pass) {
             count_item(pass, counts, in[i].id, 1);
         for (; j < out->nitems && gone[j].key == r; j++)
             count_item(pass, counts, gone[j].id, -1);
-        for (uint32_t lane = 0; lane < out->lanes; lane++)
-            out->capacity[lane][r] -= out->capacity[lane][r] % common_height(counts, lane);
+        for (uint32_t lane = 0; lane < out->lanes; lane++) {
+            out->divisor[lane][r] = common_height(counts, lane);
+            out->capacity[lane][r] -= out->capacity[lane][r] % out->divisor[lane][r];
+        }
     }
 }
 

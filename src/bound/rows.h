@@ -19,6 +19,7 @@ typedef struct {
     uint32_t *point;              /* [nrows] of the demand */
     int64_t *capacity[QUADRANTS]; /* [lanes][nrows] granules; what no sum of heights can fill is
                                      left out */
+    int64_t *divisor[QUADRANTS];  /* [lanes][nrows] of all heights there, and of the capacity */
     RowItem *items;               /* [nitems] by value */
     uint32_t nitems;
     uint32_t nvalues;

@@ -63,6 +63,8 @@ const OptionRow OPTION_ROWS[] = {
      "write the report as JSON lines, one a function (to standard error if no FILE)", 0, 0, NULL},
     {"svg", 0, STORE_TEXT, IN_ALLOCATE | IN_COMPARE, FIELD(svg), "FILE", NULL,
      "draw the allocation; with --compare, before and after", 0, 0, NULL},
+    {"certificate", 0, STORE_TEXT, IN_ALLOCATE, FIELD(certificate), "FILE", NULL,
+     "write the prices that prove bound_cycles", 0, 0, NULL},
     {"check", 0, STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL,
      "verify a placed file, by itself or against what it was made from", MODE_CHECK, 0, NULL},
     {"compare", 0, STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL,
@@ -298,6 +300,7 @@ static bool check_emit(const CommandLine *line) {
     const char *option = line->svg && emit != EMIT_PLACED ? "svg"
                          : allocates                      ? NULL
                          : line->stats                    ? "stats"
+                         : line->certificate              ? "certificate"
                          : line->explain                  ? "explain"
                          : line->previous                 ? "previous"
                                                           : NULL;
@@ -310,9 +313,11 @@ static bool check_outputs(const CommandLine *line) {
         const char *option, *path;
     } outputs[] = {{"output", line->output ? line->output : "-"},
                    {"stats", line->stats && *line->stats ? line->stats : NULL},
-                   {"svg", line->svg}};
-    for (int i = 0; i < 3; i++)
-        for (int j = i + 1; j < 3; j++)
+                   {"svg", line->svg},
+                   {"certificate", line->certificate}};
+    enum { OUTPUTS = sizeof outputs / sizeof *outputs };
+    for (int i = 0; i < OUTPUTS; i++)
+        for (int j = i + 1; j < OUTPUTS; j++)
             if (outputs[i].path && outputs[j].path && output_same(outputs[i].path, outputs[j].path))
                 return complain("options '--%s' and '--%s' cannot both write to '%s'",
                                 outputs[i].option, outputs[j].option, outputs[j].path);
@@ -323,10 +328,13 @@ static bool check_outputs(const CommandLine *line) {
 static bool check_reports(const CommandLine *line) {
     const struct {
         const char *option, *path;
-    } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL}, {"svg", line->svg}};
+    } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL},
+                   {"svg", line->svg},
+                   {"certificate", line->certificate}};
+    enum { REPORTS = sizeof reports / sizeof *reports };
     const char *read[] = {line->file_count > 0 ? line->files[0] : NULL,
                           line->file_count > 1 ? line->files[1] : NULL, line->previous};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < REPORTS; i++)
         for (int j = 0; j < 3; j++)
             if (reports[i].path && read[j] && strcmp(read[j], "-") != 0 &&
                 output_same(reports[i].path, read[j]))

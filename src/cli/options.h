@@ -35,13 +35,14 @@ typedef struct {
     Shell shell;          /* MODE_COMPLETION */
     const char *files[2]; /* "-" or NULL: standard input */
     int file_count;
-    const char *output;   /* -o; NULL: standard output */
-    const char *target;   /* --target, or NULL */
-    int64_t sb_bytes;     /* --sb-bytes, or 0 */
-    const char *explain;  /* tensor, or NULL */
-    const char *previous; /* file, or NULL */
-    const char *stats;    /* file, "" for standard error, or NULL */
-    const char *svg;      /* file, or NULL */
+    const char *output;      /* -o; NULL: standard output */
+    const char *target;      /* --target, or NULL */
+    int64_t sb_bytes;        /* --sb-bytes, or 0 */
+    const char *explain;     /* tensor, or NULL */
+    const char *previous;    /* file, or NULL */
+    const char *stats;       /* file, "" for standard error, or NULL */
+    const char *svg;         /* file, or NULL */
+    const char *certificate; /* file, or NULL */
     int jobs;
 } CommandLine;
 

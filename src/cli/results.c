@@ -1,6 +1,7 @@
 #include "cli/results.h"
 
 #include "cli/outputs.h"
+#include "output/certificate.h"
 #include "output/graph.h"
 #include "output/json.h"
 #include "output/stats.h"
@@ -136,20 +137,32 @@ static Writer *open_stats(const CommandLine *line, Outputs *outputs) {
     return *line->stats ? outputs_open(outputs, line->stats) : outputs_open_error(outputs);
 }
 
+static void write_proofs(FuncJob *jobs, uint32_t count, Arena *arena, Writer *out) {
+    Certified *items = NEW_ARRAY(arena, Certified, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const Allocation *result = &jobs[i].result;
+        items[i] = (Certified){result->func->name, &result->report, &result->bound};
+    }
+    write_certificate(items, count, out);
+}
+
 /* The report tells how long writing took, and is therefore written last. */
 ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena) {
     uint32_t count = input->module.nfuncs;
     Outputs outputs;
-    Writer *stats = NULL, *svg = NULL;
+    Writer *stats = NULL, *svg = NULL, *proofs = NULL;
     double start = clock_now();
-    outputs_begin(&outputs, arena, line->stats || line->svg);
+    outputs_begin(&outputs, arena, line->stats || line->svg || line->certificate);
     if (line->stats && !(stats = open_stats(line, &outputs))) return EXIT_BROKEN;
     if (line->svg && !(svg = outputs_open(&outputs, line->svg))) return EXIT_BROKEN;
+    if (line->certificate && !(proofs = outputs_open(&outputs, line->certificate)))
+        return EXIT_BROKEN;
     Writer *out = outputs_open(&outputs, line->output);
     if (!out) return EXIT_BROKEN;
     const JsonFunc *items = result_funcs(jobs, count, arena);
     Drawing drawing = {&input->module.target, &input->source, items, count};
     if (svg) write_svg(&drawing, svg);
+    if (proofs) write_proofs(jobs, count, arena, proofs);
     write_funcs(line, &input->module.target, items, count, arena, out);
     writer_flush(out);
     set_seconds(jobs, count, input->seconds, clock_now() - start);

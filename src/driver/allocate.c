@@ -5,7 +5,6 @@
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
-#include "bound/bound.h"
 #include "driver/check_fixed.h"
 #include "driver/explain.h"
 #include "driver/feasible.h"
@@ -223,6 +222,13 @@ static void settle_places(Job *job, Arena *scratch) {
     mark_copies(job->code.func, job->arena);
 }
 
+/* True for loads of what must stay, which are kept though nothing may need them. */
+static bool loads_resident(const Func *func, const Inst *inst) {
+    if (inst->kind != OP_LOAD) return false;
+    const Tensor *tensor = &func->tensors[inst_dst(inst)->tensor];
+    return tensor->fixed || tensor->pin || tensor->output || tensor->input || inst->accumulate;
+}
+
 /* True if straight code is left as it is, but for loads that nothing needs: then nothing is
  * cheaper. Regions may be: parts of a load may be all that is read. */
 static bool adds_nothing(const Job *job) {
@@ -230,6 +236,7 @@ static bool adds_nothing(const Job *job) {
     bool plain = job->func->nloops == 0 && figures->saves == 0 && figures->reloads == 0;
     for (uint32_t i = 0; plain && i < job->func->ninsts; i++) {
         const Inst *inst = &job->func->insts[i];
+        plain &= !loads_resident(job->func, inst);
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
             plain &= operand_is_whole(job->func, &inst->operands[o]);
     }
@@ -248,6 +255,7 @@ static void report_bound(Job *job) {
     Bound bound = find_bound(job->func, job->target, search, job->arena);
     figures->bounded = bound.known;
     figures->bound_cycles = bound.cycles;
+    job->result.bound = bound;
 }
 
 static void report(Job *job) {

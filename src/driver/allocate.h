@@ -3,6 +3,7 @@
 #define DRIVER_ALLOCATE_H
 
 #include "analysis/live.h"
+#include "bound/bound.h"
 #include "driver/options.h"
 #include "support/diag.h"
 
@@ -59,6 +60,7 @@ typedef struct {
     const Func *input;  /* what func was made from, its independent values apart */
     Live input_live;    /* of input */
     const uint32_t *origin_inst; /* [ninsts of func] instruction of input, or INSERTED */
+    Bound bound;                 /* prices that prove bound_cycles; none where that is plain */
     Str log;                     /* the lines of -v */
     Str explanation;             /* of --explain */
 } Allocation;
