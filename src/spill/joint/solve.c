@@ -3,6 +3,7 @@
 #include "spill/joint/anneal.h"
 #include "spill/joint/neighbourhood.h"
 #include "spill/joint/start.h"
+#include "support/checked.h"
 
 /* ---- the search ---- */
 
@@ -82,6 +83,25 @@ static uint32_t find_unit(const JointProblem *problem) {
     return unit;
 }
 
+/* More than the search may walk. */
+static bool is_long(const JointProblem *problem, uint32_t unit) {
+    enum { MOST_UNITS = 1 << 15 };
+    return unit > 0 && problem->size / unit > MOST_UNITS;
+}
+
+/* On a long axis, units of a power of two, which alignments are multiples or divisors of: what is
+ * lost is less than one unit for each segment of those that lie on each other. Fixed places are not
+ * in such units. */
+static uint32_t coarser_unit(const JointProblem *problem, uint32_t unit) {
+    bool fixed = false;
+    for (uint32_t i = 0; i < problem->count; i++)
+        fixed |= problem->items[i].fixed;
+    if (fixed || !is_long(problem, unit)) return unit;
+    for (unit = 1; is_long(problem, unit);)
+        unit *= 2;
+    return unit;
+}
+
 /* The same problem, a unit for a granule. */
 static JointProblem in_units(const JointProblem *problem, uint32_t unit, Arena *memory) {
     JointProblem result = *problem;
@@ -89,7 +109,7 @@ static JointProblem in_units(const JointProblem *problem, uint32_t unit, Arena *
     result.size /= unit;
     for (uint32_t i = 0; i < problem->count; i++) {
         JointSegment item = problem->items[i];
-        item.height /= unit;
+        item.height = (uint32_t)ceil_div(item.height, unit);
         item.align = item.align > unit ? item.align / unit : 1;
         item.rect.low /= unit;
         item.rect.high /= unit;
@@ -102,6 +122,8 @@ static JointProblem in_units(const JointProblem *problem, uint32_t unit, Arena *
 
 bool solve_joint(JointProblem *problem, JointEffort effort, Arena *scratch) {
     uint32_t unit = problem->count > 0 ? find_unit(problem) : 1;
+    if (problem->placed && is_long(problem, unit)) return true; /* it is a solution as it is */
+    unit = coarser_unit(problem, unit);
     JointProblem scaled = in_units(problem, unit, scratch);
     JointSearch search;
     search_begin(&search, &scaled, scratch);
@@ -111,8 +133,10 @@ bool solve_joint(JointProblem *problem, JointEffort effort, Arena *scratch) {
         placed = improve_solution(&search, placed, effort);
     for (uint32_t i = 0; i < problem->count; i++) {
         Rect rect = search.rects[i];
-        problem->items[i].rect = (Rect){rect.low * unit, rect.high * unit, rect.mask};
-        problem->items[i].kept = search.kept[i];
+        JointSegment *item = &problem->items[i];
+        uint32_t high = rect.mask ? rect.low * unit + item->height : 0;
+        item->rect = (Rect){rect.low * unit, high, rect.mask};
+        item->kept = search.kept[i];
     }
     arena_free(&search.scratch);
     return placed;

@@ -379,6 +379,34 @@ static void units(void **state) {
     }
 }
 
+/* Heights of odd numbers of granules on an axis of 8 GiB: it is not walked granule by granule. A
+ * solution that comes in stays. */
+static void long_axis(void **state) {
+    (void)state;
+    enum { TIMES = 1000001, MOST_BYTES = 16 << 20 };
+    for (uint64_t seed = 0, done = 0; done < test_count() / 10; seed++) {
+        Arena arena;
+        arena_init(&arena);
+        JointProblem problem = make_problem(seed, ENOUGH, &arena);
+        bool fixed = problem.items[problem.count - 1].fixed;
+        for (uint32_t i = 0; i < problem.count && !fixed; i++)
+            problem.items[i].height = problem.items[i].height * TIMES + i;
+        problem.size *= TIMES + 1000;
+        size_t before = arena.bytes;
+        if (!fixed) {
+            assert_true(solve_joint(&problem, (JointEffort){STEPS, 0}, &arena));
+            assert_true(arena.bytes - before < MOST_BYTES);
+            check(&problem);
+            JointProblem same = begin_placed(&problem, false, &arena);
+            assert_true(solve_joint(&same, (JointEffort){STEPS, 0}, &arena));
+            assert_true(cost_of(&same) <= cost_of(&problem));
+            check(&same);
+            done++;
+        }
+        arena_free(&arena);
+    }
+}
+
 /* A segment that is higher than the axis has no place; the others do. */
 static void too_high(void **state) {
     (void)state;
@@ -406,6 +434,7 @@ int main(void) {
                                        cmocka_unit_test(two_segments_at_one_point),
                                        cmocka_unit_test(ample_room),
                                        cmocka_unit_test(units),
+                                       cmocka_unit_test(long_axis),
                                        cmocka_unit_test(too_high)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
