@@ -27,6 +27,7 @@ typedef struct {
 
 typedef struct {
     const Func *func;
+    const bool *dead; /* [ninsts] or NULL */
     Accesses accesses;
     Arena scratch; /* of one tensor */
     Unit *units;
@@ -74,7 +75,7 @@ static void gather_units(Splitter *s, uint32_t tensor) {
     s->units = NULL;
     s->count = s->capacity = 0;
     for (uint32_t a = s->accesses.first[tensor]; a < s->accesses.first[tensor + 1]; a++)
-        add_access(s, a);
+        if (!s->dead || !s->dead[s->accesses.items[a].inst]) add_access(s, a);
     for (uint32_t u = 0; u < s->count; u++)
         for (uint32_t loop = s->units[u].loop; loop != NO_LOOP;
              loop = s->func->loops[loop].parent) {
@@ -264,10 +265,11 @@ static Func *split_function(const Splitter *s) {
     return func;
 }
 
-Split split_webs(const Func *func, Arena *arena) {
+Split split_webs(const Func *func, const bool *dead, Arena *arena) {
     Arena work;
     arena_init(&work);
-    Splitter s = {.func = func, .arena = arena, .accesses = find_accesses(func, &work)};
+    Splitter s = {
+        .func = func, .dead = dead, .arena = arena, .accesses = find_accesses(func, &work)};
     s.first_unit = RAW_ARRAY(&work, uint32_t, func->nloops);
     s.last_unit = RAW_ARRAY(&work, uint32_t, func->nloops);
     s.seen = NEW_ARRAY(&work, uint32_t, func->nloops);

@@ -16,8 +16,9 @@ typedef struct {
  * stay whole. Values that meet in one instruction stay together: apart they would need room twice
  * there. Blocks are not told apart: a value ends where all blocks are written, by one instruction,
  * by a run of them, or by a loop over the blocks.
+ * Loads where dead[i] is set ([ninsts], NULL for none) join nothing: nothing reads what they bring.
  * Requires: a checked function. Instructions and loops keep their numbers. O(accesses log accesses
  * + accesses times loops around them). */
-Split split_webs(const Func *func, Arena *arena);
+Split split_webs(const Func *func, const bool *dead, Arena *arena);
 
 #endif

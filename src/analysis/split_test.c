@@ -49,7 +49,7 @@ static void expect(const char *tensors, const char *body, const char *names, uin
     Arena arena;
     arena_init(&arena);
     const Func *func = read_func(&arena, tensors, body);
-    Split split = split_webs(func, &arena);
+    Split split = split_webs(func, NULL, &arena);
     assert_string_equal(operand_names(split.func, &arena), names);
     assert_int_equal(split.added, added);
     if (added == 0) assert_ptr_equal(split.func, func);
@@ -106,7 +106,7 @@ static void inputs_keep_their_name(void **state) {
     Arena arena;
     arena_init(&arena);
     const Func *func = read_func(&arena, ONE(" input"), "g %a\n%a = f\ng %a");
-    Split split = split_webs(func, &arena);
+    Split split = split_webs(func, NULL, &arena);
     assert_int_equal(split.func->ntensors, 3);
     assert_true(split.func->tensors[1].input);
     assert_false(split.func->tensors[2].input);
@@ -156,7 +156,7 @@ static void random_programs(void **state) {
         Arena arena;
         arena_init(&arena);
         Module *module = random_module(&arena, seed, (RandomShape){ROOM_ANY, CODE_ANY, SIZE_ANY});
-        Split split = split_webs(module->funcs, &arena);
+        Split split = split_webs(module->funcs, NULL, &arena);
         added += split.added;
         DiagQueue diags;
         diag_init(&diags, &arena);
@@ -189,8 +189,8 @@ static void split_once(void **state) {
         Arena arena;
         arena_init(&arena);
         Module *module = random_module(&arena, seed, (RandomShape){ROOM_ANY, CODE_ANY, SIZE_ANY});
-        Split split = split_webs(module->funcs, &arena);
-        assert_int_equal(split_webs(split.func, &arena).added, 0);
+        Split split = split_webs(module->funcs, NULL, &arena);
+        assert_int_equal(split_webs(split.func, NULL, &arena).added, 0);
         arena_free(&arena);
     }
 }

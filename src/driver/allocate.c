@@ -13,11 +13,13 @@
 #include "driver/strategy.h"
 #include "ir/marks.h"
 #include "place/recolour.h"
+#include "spill/dead_loads.h"
 #include "spill/declare.h"
 #include "spill/everywhere.h"
 #include "spill/homes.h"
 #include "spill/keep_unspilled.h"
 #include "spill/names.h"
+#include "spill/split_copies.h"
 #include "support/clock.h"
 #include "verify/verify.h"
 
@@ -77,15 +79,16 @@ static Facts make_facts(const Job *job, const Split *split, const Live *live) {
     return facts;
 }
 
-/* What is known before anything is spilled. `live` are the ranges of the input, `needed` is there
- * for live_range_and_needs(). */
-static void analyse(Job *job, const Live *live, bool *needed) {
+/* What is known before anything is spilled. `live` are the ranges of the input, `needed` is what
+ * live_range_and_needs() has told. */
+static void analyse(Job *job, const Live *live, const bool *needed) {
     double begin = clock_now();
+    const bool *dead = find_dead_loads(job->func, needed, job->arena);
     Split split = {.func = job->func};
-    if (job->options->split) split = split_webs(job->func, job->arena);
-    Live own = split.added ? live_range_and_needs(split.func, job->arena, needed) : *live;
+    if (job->options->split) split = split_webs(job->func, dead, job->arena);
+    Live own = split.added ? live_range(split.func, job->arena) : *live;
     job->facts = make_facts(job, &split, &own);
-    find_dead_loads(&job->facts, needed, job->arena);
+    job->facts.dead = dead;
     job->result.report.split = split.added;
     report_input(&job->facts, &job->result.report);
     job->result.report.seconds.analyse += clock_now() - begin;
@@ -279,16 +282,37 @@ static void give_names(Job *job, Arena *scratch) {
     name_added(&job->code, job->facts.names, wanted, job->arena);
 }
 
-/* Declarations in their order; the costs by tensor follow. */
+/* Of `before` tensors those that are still there have new numbers. */
+static void renumber_costs(Job *job, const uint32_t *new_id, uint32_t before) {
+    if (!new_id || !job->result.cost) return;
+    double *cost = RAW_ARRAY(job->arena, double, job->code.func->ntensors);
+    for (uint32_t t = 0; t < before; t++)
+        if (new_id[t] != UINT32_MAX) cost[new_id[t]] = job->result.cost[t];
+    job->result.cost = cost;
+}
+
+/* What allocating the result again would leave out or split: its ranges say more than those of the
+ * input. Results in time are so already. */
+static void settle_text(Job *job) {
+    if (job->code.live) return;
+    uint32_t removed = job->code.removed, before = job->code.func->ntensors;
+    drop_dead_loads(&job->code, job->arena);
+    if (job->code.removed > removed)
+        renumber_costs(job, keep_named(&job->code, job->arena), before);
+    const uint32_t *parent = NULL;
+    if (job->options->split) parent = split_copies(&job->code, job->arena);
+    if (!parent || !job->result.cost) return;
+    double *cost = RAW_ARRAY(job->arena, double, job->code.func->ntensors);
+    for (uint32_t t = 0; t < job->code.func->ntensors; t++)
+        cost[t] = job->result.cost[parent[t]];
+    job->result.cost = cost;
+}
+
+/* Declarations in their order. */
 static void put_in_order(Job *job) {
     const uint32_t *new_id =
         order_declarations(&job->code, job->facts.func, job->facts.names, job->arena);
-    if (!new_id || !job->result.cost) return;
-    uint32_t count = job->code.func->ntensors;
-    double *cost = RAW_ARRAY(job->arena, double, count);
-    for (uint32_t t = 0; t < count; t++)
-        cost[new_id[t]] = job->result.cost[t];
-    job->result.cost = cost;
+    renumber_costs(job, new_id, job->code.func->ntensors);
 }
 
 /* Names, homes, places of copies and of an earlier allocation, marks, figures. */
@@ -298,6 +322,7 @@ static void finish(Job *job) {
     Report *figures = &job->result.report;
     Arena scratch;
     arena_init(&scratch);
+    settle_text(job);
     give_names(job, &scratch);
     figures->dram_spill_bytes = place_homes(&job->code, &scratch);
     if (placed)

@@ -129,8 +129,8 @@ static void count_dmas(const Reported *result, Report *report) {
     const Facts *facts = result->facts;
     DmaSum before = sum_dmas(result->input, facts->target);
     DmaSum after = sum_dmas(result->code->func, facts->target);
-    report->saves = after.saves - before.saves;
-    report->reloads = after.reloads - before.reloads;
+    report->saves = after.saves > before.saves ? after.saves - before.saves : 0;
+    report->reloads = after.reloads > before.reloads ? after.reloads - before.reloads : 0;
     report->saves_run = saturating_sub(after.saves_run, before.saves_run);
     report->reloads_run = saturating_sub(after.reloads_run, before.reloads_run);
     report->spill_cycles = saturating_sub(after.cycles, before.cycles);

@@ -32,8 +32,4 @@ typedef struct {
  * the caller sets what was asked for. O(accesses log accesses). */
 Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena);
 
-/* Finds the loads of spillable tensors whose value no read receives, where needed[p] says that what
- * instruction p writes is needed later. O(instructions). */
-void find_dead_loads(Facts *facts, const bool *needed, Arena *arena);
-
 #endif

@@ -740,26 +740,12 @@ static void keep_tensors(Rewriter *rewriter) {
 
 /* ---- removing what is not needed ---- */
 
-/* Keeps the instructions where keep[p] is set, and of the added tensors those that are still named.
- */
-static void keep_only(Rewritten *out, const bool *keep, Arena *scratch) {
+void keep_insts(Rewritten *out, const bool *keep, Arena *arena) {
     const Func *from = out->func;
     Builder build;
-    build_begin(&build, scratch, from->name, from->meta, from->span);
-    uint32_t *new_id = RAW_ARRAY(scratch, uint32_t, from->ntensors);
-    bool *named = NEW_ARRAY(scratch, bool, from->ntensors);
-    for (uint32_t i = 0; i < from->ninsts; i++)
-        for (uint32_t o = 0; keep[i] && o < from->insts[i].ndst + from->insts[i].nsrc; o++)
-            named[from->insts[i].operands[o].tensor] = true;
-    for (uint32_t t = 0; t < from->ntensors; t++) {
-        if (out->role[t] != ROLE_KEPT && !named[t]) continue;
-        new_id[t] = build_tensor(&build, from->tensors[t]);
-        out->origin[new_id[t]] = out->origin[t];
-        out->role[new_id[t]] = out->role[t];
-        out->first_access[new_id[t]] = out->first_access[t];
-        out->end_access[new_id[t]] = out->end_access[t];
-        out->block_range[new_id[t]] = out->block_range[t];
-    }
+    build_begin(&build, arena, from->name, from->meta, from->span);
+    for (uint32_t t = 0; t < from->ntensors; t++)
+        build_tensor(&build, from->tensors[t]);
     for (Walk walk = walk_begin(from); walk_next(&walk);) {
         if (walk.event == WALK_CLOSE) build_end_loop(&build);
         if (walk.event == WALK_OPEN) {
@@ -767,15 +753,44 @@ static void keep_only(Rewritten *out, const bool *keep, Arena *scratch) {
             build_loop(&build, loop->name, loop->low, loop->high, loop->span);
         }
         if (walk.event != WALK_INST || !keep[walk.inst]) continue;
-        const Inst *inst = &from->insts[walk.inst];
-        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
-            /* The operands were made by this rewrite and belong to it. */
-            Operand *operand = (Operand *)(uintptr_t)&inst->operands[o];
-            operand->tensor = new_id[operand->tensor];
-        }
-        out->origin_inst[build_inst(&build, *inst)] = out->origin_inst[walk.inst];
+        uint32_t to = build_inst(&build, from->insts[walk.inst]);
+        out->origin_inst[to] = out->origin_inst[walk.inst];
     }
     out->func = build_finish(&build);
+    out->live = NULL;
+}
+
+/* Operands of a rewrite were made by it and belong to it. */
+static void renumber_operands(const Inst *inst, const uint32_t *new_id) {
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+        Operand *operand = (Operand *)(uintptr_t)&inst->operands[o];
+        operand->tensor = new_id[operand->tensor];
+    }
+}
+
+const uint32_t *keep_named(Rewritten *out, Arena *arena) {
+    Func *func = out->func;
+    uint32_t *new_id = RAW_ARRAY(arena, uint32_t, func->ntensors), count = 0;
+    memset(new_id, 0xFF, func->ntensors * sizeof *new_id);
+    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
+            named[func->insts[i].operands[o].tensor] = true;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        if (out->role[t] != ROLE_KEPT && !named[t]) continue;
+        func->tensors[count] = func->tensors[t];
+        out->origin[count] = out->origin[t];
+        out->role[count] = out->role[t];
+        out->first_access[count] = out->first_access[t];
+        out->end_access[count] = out->end_access[t];
+        if (out->block_range) out->block_range[count] = out->block_range[t];
+        new_id[t] = count++;
+    }
+    func->ntensors = count;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        renumber_operands(&func->insts[i], new_id);
+    out->live = NULL;
+    return new_id;
 }
 
 /* Which instructions stay when writes to tensors of `role` must be needed: stores into homes, or
@@ -795,21 +810,22 @@ static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *
         bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
         bool of_input = kind == OP_SAVE && judged && rewriter->options.store_inputs &&
                         out->role[inst_src(inst)->tensor] == ROLE_KEPT;
-        /* A reload serves a read, even one whose condition never holds. */
-        bool reload = kind == OP_LOAD && out->origin_inst[i] == INSERTED;
-        keep[i] = !judged || needed[i] || of_input || reload;
+        keep[i] = !judged || needed[i] || of_input;
         gone += !keep[i];
     }
     return gone;
 }
 
-static void remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
+/* True if some were. */
+static bool remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
     Rewritten *out = rewriter->out;
     bool *keep = NEW_ARRAY(&rewriter->scratch, bool, out->func->ninsts);
     uint32_t gone = find_needless(rewriter, role, kind, keep);
-    if (gone == 0) return;
+    if (gone == 0) return false;
     out->removed += gone;
-    keep_only(out, keep, &rewriter->scratch);
+    keep_insts(out, keep, &rewriter->scratch);
+    keep_named(out, &rewriter->scratch);
+    return true;
 }
 
 static void *moved(const void *items, size_t count, size_t size, Arena *arena) {
@@ -859,7 +875,8 @@ Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions optio
     emit_all(&rewriter);
     out.func = build_finish(&rewriter.build);
     remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
-    remove_needless(&rewriter, ROLE_COPY, OP_LOAD);
+    if (remove_needless(&rewriter, ROLE_COPY, OP_LOAD))
+        remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
     move_result(&out, arena);
     arena_free(&rewriter.scratch);
     return out;

@@ -47,6 +47,13 @@ typedef struct {
  */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 
+/* Keeps the instructions where keep[p] is set. Forgets ranges. O(instructions). */
+void keep_insts(Rewritten *rewritten, const bool *keep, Arena *arena);
+
+/* Keeps of the added tensors of a rewrite those that some operand names. Returns the new number of
+ * each, or UINT32_MAX. Forgets ranges. O(operands). */
+const uint32_t *keep_named(Rewritten *rewritten, Arena *arena);
+
 /* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that
  * places and marks can be set. `live` are its ranges. O(tensors + instructions). */
 Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena);

@@ -5,11 +5,14 @@
 /* An access before those of a cell are brought together. */
 typedef struct {
     uint32_t cell;
-    bool later; /* it held a value before */
+    bool later;  /* it held a value before */
+    bool whole;  /* all of it is written */
+    bool partly; /* it reads only because a part is written, and the rest stays */
     CellAccess access;
 } Named;
 
 typedef struct {
+    const TimeFacts *facts;
     const Timeline *timeline;
     const Func *func;
     Cells *cells;
@@ -20,6 +23,7 @@ typedef struct {
     uint32_t *latest; /* [ncells] 1 + its latest in `named` */
     int64_t *indices; /* [nloops] of the point */
     uint32_t frame;   /* that `indices` are of */
+    bool entering;    /* only loads so far */
 } CellPass;
 
 static bool number_cells(CellPass *pass, Arena *arena) {
@@ -40,18 +44,30 @@ static bool number_cells(CellPass *pass, Arena *arena) {
     return true;
 }
 
+/* Another operand of the same instruction: what one of them writes whole has no rest. */
+static void join_access(Named *same, CellAccess access, bool partial) {
+    if (same->access.operand == ENTRY_OPERAND) return; /* it holds the value already */
+    same->whole |= access.writes && !partial;
+    if (same->partly) same->access.reads = false;
+    same->partly = !same->whole && same->later && (same->partly || partial) &&
+                   !(same->access.reads || access.reads);
+    same->access.reads |= access.reads || same->partly;
+    same->access.writes |= access.writes;
+}
+
 /* A part that is written leaves the rest as it was: that is needed where there is a value. */
 static void add_access(CellPass *pass, uint32_t cell, CellAccess access, bool partial) {
     uint32_t latest = pass->latest[cell];
     if (latest && pass->named[latest - 1].access.point == access.point) {
-        Named *same = &pass->named[latest - 1];
-        if (same->access.operand == ENTRY_OPERAND) return; /* it holds the value already */
-        same->access.reads |= access.reads || (partial && same->later);
-        same->access.writes |= access.writes;
+        join_access(&pass->named[latest - 1], access, partial);
         return;
     }
-    access.reads |= partial && latest > 0;
-    Named named = {cell, latest > 0 || access.operand == ENTRY_OPERAND, access};
+    Named named = {.cell = cell,
+                   .later = latest > 0 || access.operand == ENTRY_OPERAND,
+                   .whole = access.writes && !partial,
+                   .partly = partial && latest > 0 && !access.reads};
+    access.reads |= named.partly;
+    named.access = access;
     PUSH(&pass->scratch, pass->named, pass->nnamed, pass->capacity, named);
     pass->latest[cell] = (uint32_t)pass->nnamed;
 }
@@ -76,18 +92,6 @@ static void add_operand(CellPass *pass, uint32_t point, uint32_t o) {
         add_access(pass, pass->cells->first_cell[operand->tensor] + (uint32_t)b, access, partial);
 }
 
-static bool add_point(CellPass *pass, uint32_t point) {
-    const TimePoint *at = &pass->timeline->points[point];
-    const Inst *inst = &pass->func->insts[at->inst];
-    if (at->frame != pass->frame) frame_first(pass->timeline, at->frame, pass->indices);
-    pass->frame = at->frame;
-    uint32_t count = inst->ndst + inst->nsrc;
-    if (count >= ENTRY_OPERAND) return false;
-    for (uint32_t o = 0; o < count; o++)
-        add_operand(pass, point, o);
-    return pass->nnamed <= pass->most;
-}
-
 /* All blocks of an input are written at once, before the first instruction. */
 static void add_entries(CellPass *pass) {
     const Cells *cells = pass->cells;
@@ -95,22 +99,73 @@ static void add_entries(CellPass *pass) {
         CellAccess entry = {.point = 0, .operand = ENTRY_OPERAND, .writes = true};
         if (pass->func->tensors[cells->tensor[c]].input) add_access(pass, c, entry, false);
     }
+    pass->entering = pass->nnamed > 0;
+}
+
+/* The first instructions may be loads that are dropped in the end: until the first one that is
+ * none, any may become the one at which inputs come in. */
+static void prolong_entries(CellPass *pass, uint32_t point) {
+    enum { MOST = 1024 };
+    const Cells *cells = pass->cells;
+    for (uint32_t c = 0; c < cells->ncells; c++) {
+        if (!pass->latest[c]) continue;
+        CellAccess entry = pass->named[pass->latest[c] - 1].access;
+        if (entry.operand != ENTRY_OPERAND || entry.point + 1 != point) continue;
+        entry.point = point;
+        add_access(pass, c, entry, false);
+    }
+    const Inst *inst = &pass->func->insts[pass->timeline->points[point].inst];
+    pass->entering = inst->kind == OP_LOAD && point < MOST;
+}
+
+static bool add_point(CellPass *pass, uint32_t point) {
+    const TimePoint *at = &pass->timeline->points[point];
+    const Inst *inst = &pass->func->insts[at->inst];
+    if (at->frame != pass->frame) frame_first(pass->timeline, at->frame, pass->indices);
+    pass->frame = at->frame;
+    uint32_t count = inst->ndst + inst->nsrc;
+    if (count >= ENTRY_OPERAND) return false;
+    for (uint32_t o = 0; o < count && !is_dead(pass->facts, at->inst); o++)
+        add_operand(pass, point, o);
+    if (pass->entering) prolong_entries(pass, point);
+    return pass->nnamed <= pass->most;
+}
+
+/* A part that is written leaves a rest that must be there only if something reads the block later.
+ * In a run, round the back edge, something may. */
+static void forget_rests(CellPass *pass, const bool *partly) {
+    Cells *cells = pass->cells;
+    for (uint32_t c = 0; c < cells->ncells; c++) {
+        bool needed = pass->func->tensors[cells->tensor[c]].output;
+        for (uint32_t a = cells->first[c + 1]; a-- > cells->first[c];) {
+            CellAccess *access = &cells->accesses[a];
+            needed |= pass->timeline->points[access->point].run != NO_RUN;
+            if (partly[a]) access->reads = needed;
+            needed = access->reads || (needed && !access->writes);
+        }
+    }
 }
 
 static void gather(CellPass *pass, Arena *arena) {
     Cells *cells = pass->cells;
+    bool *partly = RAW_ARRAY(&pass->scratch, bool, pass->nnamed);
     cells->first = NEW_ARRAY(arena, uint32_t, (size_t)cells->ncells + 2);
     cells->accesses = RAW_ARRAY(arena, CellAccess, pass->nnamed);
     for (size_t i = 0; i < pass->nnamed; i++)
         cells->first[pass->named[i].cell + 2]++;
     for (uint32_t c = 2; c <= cells->ncells + 1; c++)
         cells->first[c] += cells->first[c - 1];
-    for (size_t i = 0; i < pass->nnamed; i++)
-        cells->accesses[cells->first[pass->named[i].cell + 1]++] = pass->named[i].access;
+    for (size_t i = 0; i < pass->nnamed; i++) {
+        uint32_t to = cells->first[pass->named[i].cell + 1]++;
+        cells->accesses[to] = pass->named[i].access;
+        partly[to] = pass->named[i].partly;
+    }
+    forget_rests(pass, partly);
 }
 
 bool find_cells(TimeFacts *facts, uint32_t most, Arena *arena) {
-    CellPass pass = {.timeline = &facts->timeline,
+    CellPass pass = {.facts = facts,
+                     .timeline = &facts->timeline,
                      .func = facts->func,
                      .cells = &facts->cells,
                      .most = most,

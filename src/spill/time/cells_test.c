@@ -16,8 +16,8 @@ enum { AMPLE = 1000000 };
 
 /* What one step does with one block. */
 typedef struct {
-    bool named, reads, writes, partly;
-    uint32_t operand;
+    bool named, reads, writes, partly, whole;
+    uint32_t operand, point;
 } Use;
 
 static TimeFacts facts_of(const Module *module, Arena *arena) {
@@ -39,35 +39,67 @@ static Use use_of(const Stepper *run, uint32_t tensor, int64_t block) {
         use.named = true;
         use.reads |= o >= inst->ndst || inst->accumulate;
         use.writes |= o < inst->ndst;
-        use.partly |= o < inst->ndst && !operand_is_whole(run->func, &inst->operands[o]);
+        bool part = !operand_is_whole(run->func, &inst->operands[o]);
+        use.partly |= o < inst->ndst && part;
+        use.whole |= o < inst->ndst && !part && !inst->accumulate;
     }
     return use;
 }
 
-/* The accesses of a cell are the steps that name it, and the entry of an input; a write of a part
- * needs the rest where there is any. */
-static void compare_cell(const TimeFacts *facts, uint32_t cell, Arena *arena) {
-    const Cells *cells = &facts->cells;
-    uint32_t tensor = cells->tensor[cell], next = cells->first[cell], point = 0;
-    bool entered = facts->func->tensors[tensor].input && facts->timeline.npoints > 0;
-    if (entered) {
-        assert_int_equal(cells->accesses[next].operand, ENTRY_OPERAND);
-        assert_true(cells->accesses[next].writes && !cells->accesses[next].reads);
-        next++;
-    }
+/* All uses of a block in order; returns how many. */
+static uint32_t find_uses(const TimeFacts *facts, uint32_t cell, Use *uses, Arena *arena) {
+    uint32_t count = 0, point = 0;
     Stepper run = run_begin(facts->func, arena);
     while (run_next(&run)) {
         if (!run_happens(&run)) continue;
-        Use use = use_of(&run, tensor, cell_block(cells, cell));
-        uint32_t at = point++;
-        if (!use.named || (entered && at == 0)) continue;
+        Use use = use_of(&run, facts->cells.tensor[cell], cell_block(&facts->cells, cell));
+        use.point = point++;
+        if (use.named) uses[count++] = use;
+    }
+    return count;
+}
+
+/* True if something reads what the block holds behind a use, before all of it is written. */
+static bool is_read_later(const Use *uses, uint32_t count, uint32_t use, bool output) {
+    for (uint32_t u = use + 1; u < count; u++)
+        if (uses[u].reads || uses[u].whole) return uses[u].reads;
+    return output;
+}
+
+static bool is_entry(const Cells *cells, uint32_t access, uint32_t end) {
+    return access < end && cells->accesses[access].operand == ENTRY_OPERAND;
+}
+
+static const Inst *inst_at(const TimeFacts *facts, uint32_t point) {
+    return &facts->func->insts[facts->timeline.points[point].inst];
+}
+
+/* The accesses of a cell are the steps that name it, and the entry of an input, which lasts while
+ * only loads run; a write of a part needs the rest where there is any that is read later. */
+static void compare_cell(const TimeFacts *facts, uint32_t cell, Arena *arena) {
+    const Cells *cells = &facts->cells;
+    const Tensor *tensor = &facts->func->tensors[cells->tensor[cell]];
+    uint32_t next = cells->first[cell];
+    bool entered = tensor->input && facts->timeline.npoints > 0;
+    uint32_t end = cells->first[cell + 1];
+    for (uint32_t at = 0; entered && (at == 0 || is_entry(cells, next, end)); at++) {
+        assert_true(is_entry(cells, next, end));
+        assert_true(cells->accesses[next].writes && !cells->accesses[next].reads);
+        assert_int_equal(cells->accesses[next++].point, at);
+        assert_true(at == 0 || inst_at(facts, at - 1)->kind == OP_LOAD);
+    }
+    Use *uses = RAW_ARRAY(arena, Use, facts->timeline.npoints);
+    uint32_t count = find_uses(facts, cell, uses, arena);
+    for (uint32_t u = 0; u < count; u++) {
+        if (entered && uses[u].point == 0) continue;
         assert_true(next < cells->first[cell + 1]);
         const CellAccess *access = &cells->accesses[next];
-        bool had = next > cells->first[cell];
-        assert_int_equal(access->point, at);
-        assert_int_equal(access->operand, use.operand);
-        assert_int_equal(access->reads, use.reads || (use.partly && had));
-        assert_int_equal(access->writes, use.writes);
+        bool rest = next > cells->first[cell] && uses[u].partly && !uses[u].whole &&
+                    is_read_later(uses, count, u, tensor->output);
+        assert_int_equal(access->point, uses[u].point);
+        assert_int_equal(access->operand, uses[u].operand);
+        assert_int_equal(access->reads, uses[u].reads || rest);
+        assert_int_equal(access->writes, uses[u].writes);
         next++;
     }
     assert_int_equal(next, cells->first[cell + 1]);

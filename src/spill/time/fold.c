@@ -622,7 +622,7 @@ static void narrow_load(Folder *folder, uint32_t inst, const bool *needed) {
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < count; i++)
         wanted += needed[points[i]];
-    folder->dropped[inst] = count > 0 && wanted == 0;
+    folder->dropped[inst] = (count > 0 && wanted == 0) || is_dead(folder->decided->facts, inst);
     const Inst *info = &folder->func->insts[inst];
     if (wanted == count || wanted == 0 || !names_one_block(folder, &info->operands[0])) return;
     arena_reset(&folder->probe);
@@ -658,7 +658,7 @@ static void keep_first_loads(Folder *folder) {
             uint32_t t = web_of(folder, i, o);
             if (!folder->dropped[i])
                 written[t] = true;
-            else if (!load[t])
+            else if (!load[t] && !is_dead(folder->decided->facts, i))
                 load[t] = i + 1;
         }
     }

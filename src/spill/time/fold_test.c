@@ -40,7 +40,8 @@ typedef struct {
 } Folded;
 
 static bool facts_of(const Module *module, TimeFacts *facts, Arena *arena) {
-    TimeOptions options = {AMPLE, AMPLE, AMPLE, true};
+    TimeOptions options = {
+        .full = AMPLE, .most_points = AMPLE, .most_accesses = AMPLE, .remat = true};
     return find_time_facts(module->funcs, &module->target, options, arena, facts);
 }
 

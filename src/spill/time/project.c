@@ -10,12 +10,12 @@ typedef struct {
     const Rewritten *text;
     Arena *arena; /* of the result */
     Arena scratch;
-    bool *lives;    /* [ninsts of the webs' function] the cell at hand does there */
-    uint32_t nlive; /* how many of them */
-    bool *at;       /* [ninsts of the text] the same there */
-    bool *any;      /* [ninsts of the text] some block of the tensor at hand does */
-    Live own;       /* of the text, as it stands: nothing lives beyond these */
-    uint64_t steps; /* left */
+    bool *lives;     /* [ninsts of the webs' function] the cell at hand does there */
+    uint32_t nlive;  /* how many of them */
+    bool *at;        /* [ninsts of the text] the same there */
+    bool *any;       /* [ninsts of the text] some block of the tensor at hand does */
+    const Live *own; /* of the text, as it stands: nothing lives beyond these */
+    uint64_t steps;  /* left */
 } Projection;
 
 static void mark_point(Projection *pass, uint32_t point) {
@@ -108,7 +108,7 @@ static void project_tensor(Projection *pass, uint32_t tensor, Live *live) {
             move_to_text(pass, tensor, c - first);
         else
             memset(pass->at, 0, ninsts);
-        LiveRange most = live_block(&pass->own, tensor, c - first);
+        LiveRange most = live_block(pass->own, tensor, c - first);
         for (uint32_t p = 0; p < ninsts; p++)
             pass->at[p] &= live_at(most, p);
         blocks[c - first] = range_of(pass, pass->at);
@@ -125,13 +125,13 @@ void project_live(const Webs *webs, const bool *kept, Rewritten *rewritten, Aren
     Projection pass = {.facts = &webs->facts,
                        .kept = kept,
                        .text = rewritten,
+                       .own = rewritten->live,
                        .arena = arena,
                        .steps = MOST_STEPS};
     arena_init(&pass.scratch);
     pass.lives = NEW_ARRAY(&pass.scratch, bool, func->ninsts);
     pass.at = NEW_ARRAY(&pass.scratch, bool, ninsts);
     pass.any = NEW_ARRAY(&pass.scratch, bool, ninsts);
-    pass.own = live_range(rewritten->func, &pass.scratch);
     Live *live = NEW(arena, Live);
     live->whole = NEW_ARRAY(arena, LiveRange, ntensors);
     live->blocks = arena_alloc(arena, ntensors, sizeof *live->blocks);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/dma.h"
+#include "spill/dead_loads.h"
 #include "spill/time/fold.h"
 #include "spill/time/keep.h"
 #include "spill/time/place_cells.h"
@@ -24,13 +25,15 @@ typedef struct {
     Webs webs;
     Rect *rects; /* [cells of the webs] */
     int64_t cost;
+    bool uncut; /* all is kept, and each tensor is one web */
 } Answer;
 
 static bool look_out(State *state, Outlook *outlook) {
     TimeOptions options = {.full = 30000,
                            .most_points = 1000000,
                            .most_accesses = 8000000,
-                           .remat = state->facts->remat};
+                           .remat = state->facts->remat,
+                           .dead = state->facts->dead};
     if (!find_time_facts(state->facts->func, state->facts->target, options, &state->memory,
                          &outlook->facts))
         return false;
@@ -75,11 +78,8 @@ static void take_rects(const PlacedCells *placed, Answer *answer) {
     }
 }
 
-/* Looks for places for the webs of what `joined` keeps, such that what answer->kept keeps has room.
- */
-static PlacedCells place_webs(State *state, const Outlook *outlook, const bool *joined,
-                              Answer *answer) {
-    answer->webs = find_webs(&outlook->facts, joined, &state->memory);
+/* Looks for places for the webs of an answer, such that what it keeps has room. */
+static PlacedCells place_webs(State *state, Answer *answer) {
     Placer placer = state_placer(state, true);
     arena_free(&state->round_memory);
     PlacedCells placed =
@@ -92,7 +92,8 @@ static PlacedCells place_webs(State *state, const Outlook *outlook, const bool *
 
 /* Looks for places for all that is kept; true if they are found. Else some have theirs. */
 static bool place_answer(State *state, Outlook *outlook, Answer *answer) {
-    PlacedCells placed = place_webs(state, outlook, answer->kept, answer);
+    answer->webs = find_webs(&outlook->facts, answer->kept, &state->memory);
+    PlacedCells placed = place_webs(state, answer);
     if (placed.pressure.peak > state->facts->size) leave_overload(state, outlook, &placed);
     if (!placed.places.placed) state->score = placed.places.placement.score;
     return placed.places.placed;
@@ -152,8 +153,9 @@ static void find_least_answer(State *state, Outlook *outlook, const bool *all, S
         least[g] = gaps->resident[outlook->facts.cells.tensor[gaps->gaps[g].cell]];
     const bool *joined[] = {all, least};
     for (int i = 0; i < 2 && best->cost == INT64_MAX; i++) {
-        Answer answer = {.kept = least};
-        PlacedCells placed = place_webs(state, outlook, joined[i], &answer);
+        Answer answer = {.kept = least,
+                         .webs = find_webs(&outlook->facts, joined[i], &state->memory)};
+        PlacedCells placed = place_webs(state, &answer);
         outlook->hopeless = placed.pressure.peak > state->facts->size;
         if (placed.places.placed)
             take_cheaper(best, &answer, improve_answer(state, outlook, &answer, search));
@@ -187,12 +189,33 @@ static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search
     *search.steps -= PARTS * part - left;
 }
 
+/* Places with which the function stays as it is: nothing is cut, and no tensor split. Text that was
+ * allocated before has such places, so they are looked for first. */
+static bool find_uncut_answer(State *state, Outlook *outlook, Answer *answer) {
+    enum { MOST_SEEDS = 4, STEPS = 20000000 };
+    bool *all = RAW_ARRAY(&state->memory, bool, outlook->facts.gaps.count);
+    memset(all, true, outlook->facts.gaps.count);
+    *answer =
+        (Answer){.kept = all, .webs = whole_webs(&outlook->facts, &state->memory), .uncut = true};
+    PlacedCells placed = place_webs(state, answer);
+    if (placed.places.placed) return true;
+    if (placed.pressure.peak > state->facts->size) return false;
+    for (uint64_t seed = 0; seed < MOST_SEEDS && !clock_is_past(state->facts->deadline); seed++) {
+        uint64_t steps = STEPS * state->method.scale;
+        bool legal =
+            improve_answer(state, outlook, answer, (Search){state->facts->seed + seed, &steps});
+        if (legal && answer->cost == 0) return true;
+        memset(answer->rects, 0, answer->webs.facts.cells.ncells * sizeof *answer->rects);
+    }
+    return false;
+}
+
 /* Chooses and places with one seed after the other while there are steps. Where all that is chosen
  * has its place, moving will not do better. */
 static bool find_answer(State *state, Outlook *outlook, Answer *best) {
     enum { MOST_SEEDS = 3, STEPS = 60000000 };
     uint64_t used = 0, most = STEPS * state->method.scale;
-    best->cost = INT64_MAX;
+    *best = (Answer){.cost = INT64_MAX};
     for (uint64_t seed = 0; seed < MOST_SEEDS && used < most; seed++) {
         Answer answer = {.kept = NEW_ARRAY(&state->memory, bool, outlook->facts.gaps.count)};
         answer.cost = choose(state, outlook, state->facts->seed + seed, answer.kept);
@@ -242,6 +265,7 @@ static void set_places(State *state, const Answer *answer) {
 static bool fold_answer(State *state, const Outlook *outlook, Answer *answer) {
     Decided decided = {&outlook->facts, &answer->webs, answer->kept};
     if (!fold(&decided, &state->memory, &state->code)) return false;
+    if (answer->uncut) return true;
     Answer last = answer_with(state, outlook, answer->kept, answer);
     if (last.webs.facts.func->ntensors == answer->webs.facts.func->ntensors) return true;
     *answer = last;
@@ -256,11 +280,13 @@ static const char *spill_blocks(State *state) {
     Outlook outlook = {0};
     Answer answer = {0};
     if (!look_out(state, &outlook)) return "too large to lay out";
-    if (!find_answer(state, &outlook, &answer)) return "no place found";
+    if (!find_uncut_answer(state, &outlook, &answer) && !find_answer(state, &outlook, &answer))
+        return "no place found";
     if (!fold_answer(state, &outlook, &answer)) return "too many conditions";
     if (is_past_cap(state)) return "too many reloads";
     state->code.in_time = true;
     set_places(state, &answer);
+    drop_dead_loads(&state->code, &state->memory);
     project_live(&answer.webs, answer.kept, &state->code, &state->memory);
     drop_unnamed(&state->code, answer.webs.facts.func, &state->memory);
     state->cost = NEW_ARRAY(&state->memory, double, state->code.func->ntensors);

@@ -82,7 +82,9 @@ typedef struct {
 typedef struct {
     const Func *func;
     const Target *target;
-    uint32_t size; /* granules of the byte axis */
+    uint32_t size;    /* granules of the byte axis */
+    const bool *dead; /* [ninsts] loads that are dropped whatever is decided: they access nothing;
+                         NULL where there is none */
     Timeline timeline;
     Cells cells;           /* find_cells() */
     TimeGaps gaps;         /* find_gaps() */
@@ -95,12 +97,17 @@ typedef struct {
     uint32_t full, most_points; /* see lay_out() */
     uint32_t most_accesses;     /* and cells: see find_cells() */
     bool remat;                 /* values may come from loads and saves of the program */
+    const bool *dead;           /* see TimeFacts */
 } TimeOptions;
 
 /* All facts of a checked function. False where it is too large, never runs an instruction, or needs
  * a value that nothing before has made. O(points + accesses log accesses), as the passes say. */
 bool find_time_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
                      TimeFacts *facts);
+
+static inline bool is_dead(const TimeFacts *facts, uint32_t inst) {
+    return facts->dead && facts->dead[inst];
+}
 
 /* The block of its tensor that a cell is. */
 static inline int64_t cell_block(const Cells *cells, uint32_t cell) {

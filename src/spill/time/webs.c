@@ -58,7 +58,7 @@ static uint32_t *find_first_writes(const WebPass *pass, Arena *scratch) {
     const Func *from = pass->from;
     uint32_t *first = NEW_ARRAY(scratch, uint32_t, from->ntensors);
     for (uint32_t i = from->ninsts; i-- > 0;)
-        for (uint32_t o = from->insts[i].ndst; o-- > 0;)
+        for (uint32_t o = from->insts[i].ndst; o-- > 0 && !is_dead(pass->facts, i);)
             first[from->insts[i].operands[o].tensor] = pass->first_operand[i] + o + 1;
     return first;
 }
@@ -261,4 +261,15 @@ Webs find_webs(const TimeFacts *facts, const bool *kept, Arena *arena) {
     mark_apart(&pass);
     arena_free(&pass.scratch);
     return webs;
+}
+
+Webs whole_webs(const TimeFacts *facts, Arena *arena) {
+    uint32_t ntensors = facts->func->ntensors, naccesses = facts->cells.first[facts->cells.ncells];
+    uint32_t *parent = RAW_ARRAY(arena, uint32_t, ntensors);
+    uint32_t *access = RAW_ARRAY(arena, uint32_t, naccesses);
+    for (uint32_t t = 0; t < ntensors; t++)
+        parent[t] = t;
+    for (uint32_t a = 0; a < naccesses; a++)
+        access[a] = a;
+    return (Webs){*facts, parent, access};
 }

@@ -18,4 +18,7 @@ typedef struct {
  * Source: Chaitin's renumbering, by kept gaps. */
 Webs find_webs(const TimeFacts *facts, const bool *kept, Arena *arena);
 
+/* Each tensor a web, as they are. O(accesses + tensors). */
+Webs whole_webs(const TimeFacts *facts, Arena *arena);
+
 #endif

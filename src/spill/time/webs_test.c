@@ -16,7 +16,8 @@
 enum { AMPLE = 1000000 };
 
 static bool facts_of(const Module *module, uint32_t full, TimeFacts *facts, Arena *arena) {
-    TimeOptions options = {full, AMPLE, AMPLE, true};
+    TimeOptions options = {
+        .full = full, .most_points = AMPLE, .most_accesses = AMPLE, .remat = true};
     return find_time_facts(module->funcs, &module->target, options, arena, facts);
 }
 
