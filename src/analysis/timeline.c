@@ -2,6 +2,7 @@
 
 #include <assert.h>
 
+#include "ir/dma.h"
 #include "support/checked.h"
 #include "support/sort.h"
 
@@ -143,13 +144,15 @@ static void find_laps(Layouter *layouter, uint32_t loop) {
     push_laps(layout, low, info->high);
 }
 
-/* Points of the whole layout, saturated: instructions and loops are added to what lies around. */
+/* Points of the whole layout, saturated: instructions and loops are added to what lies around. Laid
+ * out in full spill code does not count: with it a function is laid out as without. */
 static int64_t count_points(const Layouter *layouter, bool full) {
     const Func *func = layouter->func;
     Arena *scratch = (Arena *)(uintptr_t)&layouter->scratch;
     int64_t *body = NEW_ARRAY(scratch, int64_t, (size_t)func->nloops + 1);
     for (uint32_t p = 0; p < func->ninsts; p++)
-        body[func->insts[p].loop == NO_LOOP ? func->nloops : func->insts[p].loop]++;
+        body[func->insts[p].loop == NO_LOOP ? func->nloops : func->insts[p].loop] +=
+            !full || !dma_is_inserted(&func->insts[p]);
     for (uint32_t l = func->nloops; l-- > 0;) {
         const Loop *loop = &func->loops[l];
         int64_t laps = full ? loop->high - loop->low : (int64_t)layouter->loops[l].nlaps;

@@ -41,8 +41,8 @@ typedef struct {
 } Timeline;
 
 /* Lays `func` out into at most `most` points; loops that pick no block are laid out in full only
- * where all of it takes at most `full` points. False where it takes more than `most`.
- * O(points + loops). */
+ * where all of it but spill code takes at most `full` points. False where it takes more than
+ * `most`. O(points + loops). */
 bool lay_out(const Func *func, uint32_t full, uint32_t most, Arena *arena, Timeline *timeline);
 
 /* The indexes of the loops around a frame, in indices[loop]: the first iteration's, or the last's.

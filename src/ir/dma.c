@@ -14,6 +14,11 @@ static int64_t moves_of(const Func *func, const Inst *inst, const Operand *opera
     return saturating_mul(trips, operand_most_blocks(func, operand));
 }
 
+bool dma_is_inserted(const Inst *inst) {
+    return (inst->kind == OP_SAVE && meta_find(inst->meta, "spill")) ||
+           (inst->kind == OP_LOAD && meta_find(inst->meta, "reload"));
+}
+
 /* What moves is what the end in the State Buffer names. */
 static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t trips,
                     const Target *target) {
@@ -28,13 +33,12 @@ static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t tri
         saturating_add(sum->cycles, saturating_mul(times, latency_dram(target, partitions, bytes)));
     sum->bytes =
         saturating_add(sum->bytes, saturating_mul(times, saturating_mul(partitions, bytes)));
-    bool save = inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
-    bool reload = inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
-    if (!save && !reload) return;
+    if (!dma_is_inserted(inst)) return;
+    bool save = inst->kind == OP_SAVE;
     int64_t *count = save ? &sum->saves_run : &sum->reloads_run;
     *count = saturating_add(*count, runs_of(func, inst, trips));
     sum->saves += save;
-    sum->reloads += reload;
+    sum->reloads += !save;
 }
 
 DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target) {

@@ -17,6 +17,9 @@ DmaSum sum_dmas(const Func *func, const Target *target);
 /* The same for one instruction. O(loops around it), likewise. */
 DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target);
 
+/* True for a store or reload of spill code: by its mark. */
+bool dma_is_inserted(const Inst *inst);
+
 /* Cycles of one DMA of one whole block of a tensor. */
 int64_t block_dma(const Target *target, const Tensor *tensor);
 
