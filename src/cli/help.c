@@ -1,3 +1,4 @@
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -52,6 +53,25 @@ void write_help(Writer *out) {
     write_text(out, "\nExit status: 0 if every tensor is placed, 1 if a function cannot be "
                     "allocated or\na check or comparison found something, 2 if the input or the "
                     "command line is\nwrong, 3 if reading, writing or memory failed.\n");
+}
+
+void write_targets(Writer *out) {
+    uint32_t count;
+    const Str *names = target_names(&count);
+    write_text(out, "target   sb_bytes  sb_reserved   usable  aliases");
+    const Target *before = NULL;
+    for (uint32_t i = 0; i < count; i++) {
+        const Target *target = target_builtin(names[i]);
+        if (target == before) {
+            write_char(out, ' ');
+            write_str(out, names[i]);
+            continue;
+        }
+        before = target;
+        write_format(out, "\n%-7.*s %9" PRId64 " %12" PRId64 " %8" PRId64 " ", (int)names[i].length,
+                     names[i].text, target->sb_bytes, target->sb_reserved, target_usable(target));
+    }
+    write_char(out, '\n');
 }
 
 static bool argument_is_file(const OptionRow *row) {

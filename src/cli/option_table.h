@@ -11,7 +11,7 @@ typedef enum {
     STORE_OPTIONAL_TEXT, /* the argument, or "" */
     STORE_CHOICE,        /* the position of the argument in `choices`; an enum */
     STORE_INT,           /* a number from `low` to `high` */
-    STORE_INT64,
+    STORE_BYTES,         /* the same, with K or M after it or not; an int64_t */
     STORE_UINT64,
     STORE_SECONDS, /* a decimal number; a double */
     STORE_VALUE,   /* no argument: the number `low`; an enum */

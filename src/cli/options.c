@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/checked.h"
 #include "support/output_file.h"
 
 #define FIELD(name) offsetof(CommandLine, name)
@@ -25,8 +26,10 @@ const OptionRow OPTION_ROWS[] = {
      0, 0, "placed spilled parsed graph"},
     {"target", 0, STORE_TEXT, IN_ALL, FIELD(target), "NAME", "the file's",
      "built-in target, in place of all that the file says", 0, 0, NULL},
-    {"sb-bytes", 0, STORE_INT64, IN_ALL, FIELD(sb_bytes), "N", "the target's",
-     "usable bytes per partition (nothing reserved)", 1, TARGET_MOST_BYTES, NULL},
+    {"sb-bytes", 0, STORE_BYTES, IN_ALL, FIELD(sb_bytes), "N", "the target's",
+     "usable bytes per partition (nothing reserved); 190K and 1M too", 1, TARGET_MOST_BYTES, NULL},
+    {"list-targets", 0, STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL,
+     "show the built-in targets with their sizes and aliases", MODE_TARGETS, 0, NULL},
     {"allocator", 0, STORE_CHOICE, IN_ALLOCATE, FIELD(options.allocator), "NAME", "loop",
      "loop or flat", 0, 0, "loop flat"},
     {"metric", 0, STORE_INT, IN_ALLOCATE, FIELD(options.metric), "N", "0", "spill metric: 0 to 2",
@@ -149,13 +152,21 @@ static bool store_choice(const OptionRow *row, const char *argument, int *field)
     return complain("option '--%s': '%s' is not %s", row->name, argument, list);
 }
 
-/* A plain decimal number; nothing before or behind it. */
+/* What the letter after a number multiplies it by; 0 where it may not stand there. */
+static int64_t suffix_factor(const OptionRow *row, const char *suffix) {
+    if (*suffix == '\0') return 1;
+    if (row->kind != STORE_BYTES || suffix[1] != '\0') return 0;
+    return *suffix == 'K' ? 1024 : *suffix == 'M' ? 1024 * 1024 : 0;
+}
+
+/* A plain decimal number; nothing before it, and behind it a suffix at most. */
 static bool read_number(const OptionRow *row, const char *argument, int64_t *number) {
     size_t digits = strspn(argument, "0123456789");
-    if (digits == 0 || argument[digits] != '\0')
+    int64_t factor = suffix_factor(row, argument + digits);
+    if (digits == 0 || factor == 0)
         return complain("option '--%s': '%s' is not a number", row->name, argument);
     errno = 0;
-    *number = strtoll(argument, NULL, 10);
+    *number = saturating_mul(strtoll(argument, NULL, 10), factor);
     if (errno == 0 && *number >= row->low && *number <= row->high) return true;
     return complain("option '--%s': %s is not from %" PRId64 " to %" PRId64, row->name, argument,
                     row->low, row->high);
@@ -173,9 +184,13 @@ static bool store_seconds(const OptionRow *row, const char *argument, double *fi
     return complain("option '--%s': %s is more than 1000000000 seconds", row->name, argument);
 }
 
+static bool mode_is_at_once(Mode mode) {
+    return mode != MODE_ALLOCATE && mode != MODE_CHECK && mode != MODE_COMPARE;
+}
+
 static bool store_mode(CommandLine *line, const OptionRow *row) {
-    if (line->mode != MODE_ALLOCATE && (int64_t)line->mode != row->low && row->low != MODE_HELP &&
-        row->low != MODE_VERSION)
+    if (line->mode != MODE_ALLOCATE && (int64_t)line->mode != row->low &&
+        !mode_is_at_once((Mode)row->low))
         return complain("options '--check' and '--compare' cannot be used together");
     line->mode = (Mode)row->low;
     return true;
@@ -184,7 +199,7 @@ static bool store_mode(CommandLine *line, const OptionRow *row) {
 static bool store(CommandLine *line, const OptionRow *row, const char *argument) {
     void *field = (char *)line + row->field;
     int64_t number = 0;
-    if (row->kind == STORE_INT || row->kind == STORE_INT64 || row->kind == STORE_UINT64)
+    if (row->kind == STORE_INT || row->kind == STORE_BYTES || row->kind == STORE_UINT64)
         if (!read_number(row, argument, &number)) return false;
     switch (row->kind) {
     case STORE_TEXT:
@@ -198,7 +213,7 @@ static bool store(CommandLine *line, const OptionRow *row, const char *argument)
     case STORE_INT:
         *(int *)field = (int)number;
         break;
-    case STORE_INT64:
+    case STORE_BYTES:
         *(int64_t *)field = number;
         break;
     case STORE_UINT64:
@@ -374,16 +389,12 @@ static bool check_combinations(const CommandLine *line, const bool given[ROW_COU
            check_reports(line);
 }
 
-static bool mode_is_at_once(Mode mode) {
-    return mode == MODE_HELP || mode == MODE_VERSION || mode == MODE_COMPLETION;
-}
-
 /* What help shows as the default is what is stored. */
 static void store_defaults(CommandLine *line) {
     *line = (CommandLine){.options = options_default()};
     for (int i = 0; i < ROW_COUNT; i++) {
         const OptionRow *row = &OPTION_ROWS[i];
-        if (row->fallback && row->kind >= STORE_CHOICE && row->kind != STORE_INT64)
+        if (row->fallback && row->kind >= STORE_CHOICE && row->kind != STORE_BYTES)
             store(line, row, row->fallback);
     }
 }

@@ -16,6 +16,7 @@ typedef enum {
     MODE_COMPARE,
     MODE_HELP,
     MODE_VERSION,
+    MODE_TARGETS,
     MODE_COMPLETION
 } Mode;
 
@@ -50,6 +51,10 @@ typedef struct {
 bool command_line_read(CommandLine *line, int argc, char **argv);
 
 void write_help(Writer *out);
+
+/* The built-in targets, one a line. */
+void write_targets(Writer *out);
+
 void write_completion(Shell shell, Writer *out);
 
 #endif

@@ -157,6 +157,11 @@ static void write_help_text(const CommandLine *line, Writer *out) {
     write_help(out);
 }
 
+static void write_target_list(const CommandLine *line, Writer *out) {
+    (void)line;
+    write_targets(out);
+}
+
 static void write_completion_text(const CommandLine *line, Writer *out) {
     write_completion(line->shell, out);
 }
@@ -167,6 +172,8 @@ static ExitStatus run_mode(const CommandLine *line, Arena *arena) {
         return write_standard(write_help_text, line);
     case MODE_VERSION:
         return write_standard(write_version, line);
+    case MODE_TARGETS:
+        return write_standard(write_target_list, line);
     case MODE_COMPLETION:
         return write_standard(write_completion_text, line);
     case MODE_ALLOCATE:

@@ -25,7 +25,7 @@ typedef struct {
 /* The built-in target of that name or alias, or NULL. */
 const Target *target_builtin(Str name);
 
-/* Names and aliases of all built-in targets, for suggestions. */
+/* Names and aliases of all built-in targets: each target's own name, then its aliases. */
 const Str *target_names(uint32_t *count);
 
 /* True if the five values are those of the built-in target of the same name. */
