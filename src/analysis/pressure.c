@@ -135,16 +135,28 @@ static int64_t *sum_full(const Nodes *nodes, Arena *scratch) {
     return full;
 }
 
-uint32_t fullest_quadrant(const Nodes *nodes, const Pressure *pressure) {
+uint32_t *quadrant_needs(const Nodes *nodes, const Pressure *pressure, Arena *arena) {
+    uint32_t *needs = RAW_ARRAY(arena, uint32_t, nodes->npoints);
     Arena scratch;
     arena_init(&scratch);
     const uint32_t *tallest = find_tallest(nodes, &scratch);
     const int64_t *full = sum_full(nodes, &scratch);
-    uint32_t most = pressure->peak;
+    for (uint32_t p = 0; p < nodes->npoints; p++) {
+        int64_t need = full[p] + tallest[p];
+        if (need < pressure->need[p]) need = pressure->need[p];
+        needs[p] = need < UINT32_MAX ? (uint32_t)need : UINT32_MAX;
+    }
+    arena_free(&scratch);
+    return needs;
+}
+
+uint32_t fullest_quadrant(const Nodes *nodes, const Pressure *pressure) {
+    Arena scratch;
+    arena_init(&scratch);
+    const uint32_t *needs = quadrant_needs(nodes, pressure, &scratch);
+    uint32_t most = 0;
     for (uint32_t p = 0; p < nodes->npoints; p++)
-        if (full[p] + tallest[p] > most)
-            most =
-                full[p] + tallest[p] < UINT32_MAX ? (uint32_t)(full[p] + tallest[p]) : UINT32_MAX;
+        if (needs[p] > most) most = needs[p];
     arena_free(&scratch);
     return most;
 }

@@ -15,8 +15,12 @@ typedef struct {
 /* O(intervals + points). A lower bound of the bytes that any placement needs. */
 Pressure find_pressure(const Nodes *nodes, Arena *arena);
 
-/* Granules that the fullest quadrant needs at the worst point: as above, and no less than the
- * tallest node there beside those of full height. O(nodes log nodes + intervals + points). */
+/* [npoints] granules that the fullest quadrant needs at each point: as above, and no less than the
+ * tallest node there beside those of full height; saturated. O(nodes log nodes + intervals +
+ * points). */
+uint32_t *quadrant_needs(const Nodes *nodes, const Pressure *pressure, Arena *arena);
+
+/* The largest of them. */
 uint32_t fullest_quadrant(const Nodes *nodes, const Pressure *pressure);
 
 #endif

@@ -99,12 +99,14 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
 static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *arena) {
     Options options = line->options;
     Input previous;
+    options.peaks = line->stats || line->svg || line->format == FORMAT_JSON || options.verbose;
+    options.source = &input->source;
+    if (options.peaks) input->source.lines = source_lines(&input->source, arena);
     ExplainArgument explained = {0};
     if (line->explain) {
         ExitStatus status = explained_find(&explained, line->explain, &input->module, arena);
         if (status != EXIT_DONE) return status;
         options.explain = &explained.tensor;
-        options.source = &input->source;
     }
     if (line->previous) {
         ExitStatus status = input_read(&previous, arena, line->previous, line);

@@ -406,6 +406,18 @@ static const Func *with_given_names(const Job *job) {
     return func;
 }
 
+/* Before and after; the same where nothing has left. */
+static void find_peaks(Job *job) {
+    Report *figures = &job->result.report;
+    const Source *source = job->options->source;
+    PeakOf after = {job->code.func, &job->result.live, job->target, source, .placed = true};
+    PeakOf before = {with_given_names(job), &job->facts.live, job->target, source, .placed = false};
+    if (job->options->emit != EMIT_SPILLED) figures->peak_after = find_peak(&after, job->arena);
+    figures->peak_before = figures->peak_after;
+    if (figures->spilled_tensors > 0 || !figures->peak_after)
+        figures->peak_before = find_peak(&before, job->arena);
+}
+
 static void explain_result(Job *job) {
     Explained about = {.options = job->options,
                        .target = job->target,
@@ -416,6 +428,14 @@ static void explain_result(Job *job) {
                        .result = &job->code,
                        .live = &job->result.live};
     job->result.explanation = explain(&about, job->arena);
+}
+
+/* What is told of an allocation beside its figures. */
+static void tell(Job *job) {
+    const Options *options = job->options;
+    if (options->peaks) find_peaks(job);
+    if (options->verbose) report_peaks(job->func, options->source, &job->result.report, &job->log);
+    if (options->explain) explain_result(job);
 }
 
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
@@ -441,7 +461,7 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
             job.result.input_live = job.facts.live;
             job.result.origin_inst = job.code.origin_inst;
         }
-        if (options->explain) explain_result(&job);
+        tell(&job);
         job.result.report.seconds.analyse += clock_now() - begin;
     }
     Str log = {job.log.buffer, (uint32_t)job.log.length};

@@ -5,6 +5,7 @@
 #include "analysis/live.h"
 #include "bound/bound.h"
 #include "driver/options.h"
+#include "driver/peak.h"
 #include "support/diag.h"
 
 /* Of the monotonic clock; attempts that were not chosen count too. */
@@ -34,8 +35,11 @@ typedef struct {
                      is infinite; 0: none */
     uint32_t coalesced, split;
     bool last_resort;
-    const char *strategy; /* that won: its name in the table; `stable` where earlier places fit,
-                             `everywhere` for the last resort, `given` for what came placed */
+    const char *strategy;    /* that won: its name in the table; `stable` where earlier places fit,
+                                `everywhere` for the last resort, `given` for what came placed */
+    const Peak *peak_before; /* before anything is spilled, NULL where it was not looked for; where
+                                nothing was spilled, that of the result */
+    const Peak *peak_after;  /* of the result; NULL likewise, and where it has no places */
     Seconds seconds;
 } Report;
 

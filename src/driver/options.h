@@ -26,8 +26,9 @@ typedef struct {
     StrategyTable table;                      /* that may run; all by default */
     bool verify;                              /* check the result before it is written */
     bool verbose;                             /* gather the report lines */
+    bool peaks;                               /* find the peaks for the report */
     const Str *explain;                       /* tensor to explain, or NULL */
-    const Source *source;                     /* the input's text, to explain by line; or NULL */
+    const Source *source;                     /* the input's text, to tell lines; or NULL */
     const Module *previous;                   /* an earlier allocation to stay close to, or NULL */
 } Options;
 

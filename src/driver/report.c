@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "driver/peak_text.h"
 #include "ir/dma.h"
 #include "ir/marks.h"
 #include "ir/runs.h"
@@ -207,4 +208,23 @@ void report_end(const Reported *result, const Report *report, Writer *log) {
         report->reloads_removed);
     LOG(log, func, "  DRAM spill space = %" PRId64 " bytes, aligned %" PRId64,
         report->dram_spill_bytes, (report->dram_spill_bytes + 63) / 64 * 64);
+}
+
+static void report_peak(const Func *func, const char *what, TextLines lines, Writer *log) {
+    for (uint32_t i = 0; i < lines.count; i++) {
+        Str line = lines.items[i];
+        LOG(log, func, "  %s%.*s", i == 0 ? what : "", (int)line.length, line.text);
+    }
+}
+
+void report_peaks(const Func *func, const Source *source, const Report *report, Writer *log) {
+    const Peak *before = report->peak_before, *after = report->peak_after;
+    Arena scratch;
+    arena_init(&scratch);
+    if (before && before != after)
+        report_peak(func, "peak before spilling: ", peak_lines(before, source, &scratch), log);
+    if (after)
+        report_peak(func, before == after ? "peak: " : "peak after spilling: ",
+                    peak_lines(after, source, &scratch), log);
+    arena_free(&scratch);
 }

@@ -34,4 +34,7 @@ void report_result(const Reported *result, Report *report);
 /* The last lines, of these figures. */
 void report_end(const Reported *result, const Report *report, Writer *log);
 
+/* The lines of the peaks, where they were looked for. */
+void report_peaks(const Func *func, const Source *source, const Report *report, Writer *log);
+
 #endif

@@ -217,8 +217,7 @@ int64_t inst_runs(const Func *func, const Inst *inst) {
 
 /* ---- blocks ---- */
 
-/* The blocks that the operand names now, [low, high). */
-static Range named_now(const Func *func, const Operand *operand, const int64_t *indices) {
+Range named_now(const Func *func, const Operand *operand, const int64_t *indices) {
     const Blocks *blocks = operand->blocks;
     if (!blocks || blocks->kind == BLOCKS_ALL)
         return (Range){0, func->tensors[operand->tensor].blocks};

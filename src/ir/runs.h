@@ -13,6 +13,9 @@ int64_t inst_runs(const Func *func, const Inst *inst);
  * blocks varies, all loops that decide are tried; past a million tries each run names the most. */
 int64_t inst_moves(const Func *func, const Inst *inst, const Operand *operand);
 
+/* The blocks that an operand names where its loops' indices[loop] are these: [low, high). */
+Range named_now(const Func *func, const Operand *operand, const int64_t *indices);
+
 /* Sets named[b] for each block b that the operand names in some run, past a million tries for each
  * that it might. Returns how many were not set before. */
 int64_t mark_named(const Func *func, const Inst *inst, const Operand *operand, bool *named);

@@ -1,9 +1,111 @@
 #include "output/stats.h"
 
+#include "driver/peak_room.h"
+
 static void json_number(JsonOut *json, const char *key, int64_t number) {
     json_key(json, key);
     json_int(json, number);
 }
+
+/* ---- the peaks ---- */
+
+/* `lines`: what differs with the form of the input is told too. */
+static void json_moment(JsonOut *json, const char *key, const Func *func, Moment moment,
+                        bool lines) {
+    json_key(json, key);
+    if (moment.point == UINT32_MAX) {
+        json_null(json);
+        return;
+    }
+    json_open(json, '{');
+    json_number(json, "point", moment.point);
+    if (lines && moment.line > 0) json_number(json, "line", moment.line);
+    json_key(json, "op");
+    json_str(json, func->insts[moment.point].op);
+    json_key(json, "iteration");
+    json_open(json, '{');
+    uint32_t inner = func->insts[moment.point].loop;
+    for (uint32_t depth = 0;
+         moment.indices && inner != NO_LOOP && depth <= func->loops[inner].depth; depth++) {
+        uint32_t loop = inner;
+        while (func->loops[loop].depth > depth)
+            loop = func->loops[loop].parent;
+        json_str_key(json, func->loops[loop].name);
+        json_int(json, moment.indices[depth]);
+    }
+    json_close(json, '}');
+    json_close(json, '}');
+}
+
+static void json_peak_tensor(JsonOut *json, const Func *func, const PeakTensor *one, bool lines) {
+    json_open(json, '{');
+    json_key(json, "tensor");
+    json_str(json, func->tensors[one->tensor].name);
+    json_number(json, "blocks", one->blocks);
+    json_number(json, "bytes", one->bytes);
+    json_number(json, "partitions", func->tensors[one->tensor].partitions);
+    json_key(json, "used");
+    json_bool(json, one->used);
+    json_moment(json, "first", func, one->first, lines);
+    json_moment(json, "last", func, one->last, lines);
+    json_moment(json, "next", func, one->next, lines);
+    json_close(json, '}');
+}
+
+static void json_peak_tensors(JsonOut *json, const Peak *peak, bool lines) {
+    enum { MOST = 32 };
+    int64_t bytes = 0;
+    json_key(json, "live");
+    json_open(json, '[');
+    for (uint32_t i = 0; i < peak->count; i++) {
+        if (i < MOST)
+            json_peak_tensor(json, peak->func, &peak->tensors[i], lines);
+        else
+            bytes += peak->tensors[i].bytes;
+    }
+    json_close(json, ']');
+    json_number(json, "others", peak->count > MOST ? peak->count - MOST : 0);
+    json_number(json, "other_bytes", bytes);
+}
+
+static void json_room(JsonOut *json, const Peak *peak) {
+    Rect rect = peak->largest;
+    json_number(json, "free_bytes", peak->free);
+    json_key(json, "largest_free");
+    json_open(json, '{');
+    json_number(json, "partition", rect.mask ? band_start(rect.mask) : 0);
+    json_number(json, "partitions", rect_partitions(rect));
+    json_number(json, "byte", (int64_t)rect.low * GRANULE);
+    json_number(json, "bytes", (int64_t)(rect.high - rect.low) * GRANULE);
+    json_close(json, '}');
+    json_number(json, "fragmented_bytes", peak->fragmented);
+}
+
+static void json_peak(JsonOut *json, const char *key, const Peak *peak, bool lines) {
+    json_key(json, key);
+    if (!peak) {
+        json_null(json);
+        return;
+    }
+    json_open(json, '{');
+    json_moment(json, "at", peak->func, peak->at, lines);
+    json_number(json, "needed_bytes", peak->needed);
+    json_number(json, "usable_bytes", peak->usable);
+    json_number(json, "over_bytes", peak->needed > peak->usable ? peak->needed - peak->usable : 0);
+    json_peak_tensors(json, peak, lines);
+    if (peak->placed) json_room(json, peak);
+    json_close(json, '}');
+}
+
+static void json_peaks(JsonOut *json, const Report *report, bool lines) {
+    json_key(json, "peaks");
+    json_open(json, '{');
+    json_peak(json, "before", report->peak_before, lines);
+    json_peak(json, "after", report->peak_after, lines);
+    json_close(json, '}');
+}
+
+/* ---- the figures ---- */
 
 static void json_seconds(JsonOut *json, const Report *report) {
     const struct {
@@ -59,6 +161,7 @@ void json_report(JsonOut *json, Str function, const Report *report, bool seconds
         json_null(json);
     json_key(json, "proved");
     json_bool(json, report_is_proved(report));
+    json_peaks(json, report, seconds);
 }
 
 static void begin_line(JsonOut *json, Str file, Writer *out) {

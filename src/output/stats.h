@@ -5,9 +5,8 @@
 #include "driver/allocate.h"
 #include "output/json_write.h"
 
-/* The keys of a report from `function` to `last_resort`, into an object that is open. With
- * `seconds` those too: they differ from run to run, so that a result that must not leaves them
- * out. */
+/* The keys of a report from `function` to `peaks`, into an object that is open. `seconds`: and
+ * those, which differ from run to run, and lines, which differ with the form of the input. */
 void json_report(JsonOut *json, Str function, const Report *report, bool seconds);
 
 /* One line of --stats. */

@@ -96,3 +96,8 @@ uint32_t line_at(const LineStarts *lines, uint32_t offset) {
     FIND_FIRST(after, 0, lines->count, lines->starts[after] > offset);
     return after;
 }
+
+uint32_t source_line(const Source *source, uint32_t offset) {
+    if (source->lines.count == 0) return source_place(source, offset).line;
+    return line_at(&source->lines, offset);
+}

@@ -10,10 +10,17 @@ typedef struct {
     uint32_t begin, end;
 } Span;
 
+/* Where the lines of a source begin: for many places at once. */
 typedef struct {
-    Str name;        /* as the user gave it; "<stdin>" for standard input */
-    char *text;      /* the whole file, with two NULs after it (the scanner wants them) */
-    uint32_t length; /* bytes of text, without those NULs; below 2 GiB */
+    const uint32_t *starts; /* [count] ascending; the first is 0 */
+    uint32_t count;
+} LineStarts;
+
+typedef struct {
+    Str name;         /* as the user gave it; "<stdin>" for standard input */
+    char *text;       /* the whole file, with two NULs after it (the scanner wants them) */
+    uint32_t length;  /* bytes of text, without those NULs; below 2 GiB */
+    LineStarts lines; /* of text; none until somebody sets them */
 } Source;
 
 typedef enum { SOURCE_READ, SOURCE_FAILED, SOURCE_TOO_LARGE } SourceStatus;
@@ -35,16 +42,13 @@ typedef struct {
 
 Location source_place(const Source *source, uint32_t offset);
 
-/* Where the lines of a source begin: for many places at once. */
-typedef struct {
-    const uint32_t *starts; /* [count] ascending; the first is 0 */
-    uint32_t count;
-} LineStarts;
-
 /* O(length). */
 LineStarts source_lines(const Source *source, Arena *arena);
 
 /* The line, counted from 1, of the byte at `offset`. O(log lines). */
 uint32_t line_at(const LineStarts *lines, uint32_t offset);
+
+/* The same, from source->lines where they are there. */
+uint32_t source_line(const Source *source, uint32_t offset);
 
 #endif

@@ -1,5 +1,6 @@
 #include "spill/time/cells.h"
 
+#include "ir/runs.h"
 #include "support/search.h"
 
 /* An access before those of a cell are brought together. */
@@ -53,6 +54,7 @@ static void join_access(Named *same, CellAccess access, bool partial) {
                    !(same->access.reads || access.reads);
     same->access.reads |= access.reads || same->partly;
     same->access.writes |= access.writes;
+    same->access.uses |= access.uses;
 }
 
 /* A part that is written leaves the rest as it was: that is needed where there is a value. */
@@ -77,18 +79,15 @@ static void add_operand(CellPass *pass, uint32_t point, uint32_t o) {
     const Operand *operand = &inst->operands[o];
     const Tensor *tensor = &pass->func->tensors[operand->tensor];
     if (tensor->space != SPACE_SB) return;
-    int64_t low = 0, high = tensor->blocks;
-    const Blocks *blocks = operand->blocks;
-    if (blocks && blocks->kind != BLOCKS_ALL) low = affine_value(blocks->low, pass->indices);
-    if (blocks && blocks->kind == BLOCKS_ONE) high = low + 1;
-    if (blocks && blocks->kind == BLOCKS_RANGE) high = affine_value(blocks->high, pass->indices);
+    Range blocks = named_now(pass->func, operand, pass->indices);
     bool writes = o < inst->ndst;
     CellAccess access = {.point = point,
                          .operand = (uint16_t)o,
                          .reads = !writes || inst->accumulate,
+                         .uses = !writes || inst->accumulate,
                          .writes = writes};
     bool partial = writes && !operand_is_whole(pass->func, operand);
-    for (int64_t b = low < 0 ? 0 : low; b < high && b < tensor->blocks; b++)
+    for (int64_t b = blocks.low < 0 ? 0 : blocks.low; b < blocks.high && b < tensor->blocks; b++)
         add_access(pass, pass->cells->first_cell[operand->tensor] + (uint32_t)b, access, partial);
 }
 

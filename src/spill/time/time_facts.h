@@ -13,8 +13,9 @@
 typedef struct {
     uint32_t point;
     uint16_t operand; /* of the instruction: the first that names the block */
-    bool reads;       /* needs the value before it: reads it, or writes a part of it */
-    bool writes;
+    bool reads : 1;   /* needs the value before it: reads it, or writes a part of it */
+    bool writes : 1;
+    bool uses : 1; /* reads it: not only to leave the rest as it was */
 } CellAccess;
 
 /* The blocks of sb tensors, numbered through. */

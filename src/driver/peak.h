@@ -1,0 +1,56 @@
+/* Peak: the point at which most of the State Buffer is needed at once, and who lives there. */
+#ifndef DRIVER_PEAK_H
+#define DRIVER_PEAK_H
+
+#include "analysis/live.h"
+#include "ir/target.h"
+
+/* When: an instruction, in one iteration of the loops around it. */
+typedef struct {
+    uint32_t point;         /* of the peak's function; UINT32_MAX: never */
+    uint32_t line;          /* of the input: its own, or that of what it was inserted for; 0: not
+                               known */
+    const int64_t *indices; /* [depth of its loop + 1] outermost loop first; NULL where iterations
+                               are not told apart */
+} Moment;
+
+/* A tensor of which some block lives at the peak. */
+typedef struct {
+    uint32_t tensor;
+    int64_t blocks;     /* that live there */
+    int64_t bytes;      /* per partition, of these together */
+    bool used;          /* the instruction there names one of them */
+    Moment first, last; /* between which they live, without a break */
+    Moment next;        /* the next access of one of them; never: the end of the function */
+} PeakTensor;
+
+typedef struct {
+    const Func *func;
+    bool in_time; /* iterations are told apart, and blocks by them */
+    Moment at;
+    int64_t needed;      /* bytes per partition in the fullest quadrant; where all is placed, those
+                            that are taken */
+    int64_t usable;      /* bytes per partition */
+    PeakTensor *tensors; /* [count] those that take most first */
+    uint32_t count;
+    bool placed;        /* all tensors have places, and what follows is known */
+    int64_t free;       /* bytes that are free there in all partitions */
+    Rect largest;       /* the largest free rectangle that a tensor could have, by area */
+    int64_t fragmented; /* bytes that are free beside it */
+} Peak;
+
+typedef struct {
+    const Func *func;
+    const Live *live; /* of func */
+    const Target *target;
+    const Source *source; /* of the spans, with its lines indexed; or NULL */
+    bool placed;          /* take tensors where they lie */
+} PeakOf;
+
+/* The first point at which most is needed. Iterations are told apart, block by block, where the
+ * function has loops and is not too long to be laid out; else an instruction needs what any
+ * iteration of it does. What lies at one place counts once. NULL where nothing lives. O(points of
+ * time + intervals log intervals + operands). */
+const Peak *find_peak(const PeakOf *of, Arena *arena);
+
+#endif

@@ -1,0 +1,26 @@
+/* A peak in words, for -v, --explain and errors. */
+#ifndef DRIVER_PEAK_TEXT_H
+#define DRIVER_PEAK_TEXT_H
+
+#include "driver/peak.h"
+#include "support/writer.h"
+
+typedef struct {
+    Str *items;
+    uint32_t count;
+} TextLines;
+
+/* `line 12`, or `point 7`. */
+void write_moment(Moment moment, Writer *out);
+
+/* One line about the point, one for each of the tensors that take most there, and one about what is
+ * free. `source` names the file; NULL: instructions are told by point. */
+TextLines peak_lines(const Peak *peak, const Source *source, Arena *arena);
+
+/* `kernel.lf:12 (add), i = 3`. */
+void write_moment_in_full(const Func *func, const Source *source, Moment moment, Writer *out);
+
+/* What has been written to memory, as text of the arena; frees the writer. */
+Str take_text(Writer *writer, Arena *arena);
+
+#endif
