@@ -15,6 +15,7 @@ typedef enum {
     STORE_UINT64,
     STORE_SECONDS, /* a decimal number; a double */
     STORE_VALUE,   /* no argument: the number `low`; an enum */
+    STORE_TRUE,    /* no argument; a bool */
     STORE_FALSE,   /* no argument; a bool */
     STORE_MODE     /* no argument: the mode `low`, once */
 } StoreKind;

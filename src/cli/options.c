@@ -50,6 +50,9 @@ const OptionRow OPTION_ROWS[] = {
      "above 4 the flat allocator prices rematerialisable reads once more", 0, INT_MAX, NULL},
     {"explain", 0, STORE_TEXT, IN_ALLOCATE, FIELD(explain), "TENSOR", NULL,
      "say on standard error why it sits where it does or was spilled", 0, 0, NULL},
+    {"no-spill", 0, STORE_TRUE, IN_ALLOCATE, FIELD(options.no_spill), NULL, NULL,
+     "exit with status 1, and say what would make it fit, where anything would have to leave", 0, 0,
+     NULL},
     {"no-coalesce", 0, STORE_FALSE, IN_ALLOCATE, FIELD(options.coalesce), NULL, NULL,
      "do not merge the two ends of a copy", 0, 0, NULL},
     {"no-split", 0, STORE_FALSE, IN_ALLOCATE, FIELD(options.split), NULL, NULL,
@@ -223,6 +226,9 @@ static bool store(CommandLine *line, const OptionRow *row, const char *argument)
         return store_seconds(row, argument, field);
     case STORE_VALUE:
         *(int *)field = (int)row->low;
+        break;
+    case STORE_TRUE:
+        *(bool *)field = true;
         break;
     case STORE_FALSE:
         *(bool *)field = false;

@@ -101,7 +101,9 @@ static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *ar
     Input previous;
     options.peaks = line->stats || line->svg || line->format == FORMAT_JSON || options.verbose;
     options.source = &input->source;
-    if (options.peaks) input->source.lines = source_lines(&input->source, arena);
+    options.advise = true;
+    if (options.peaks || options.no_spill)
+        input->source.lines = source_lines(&input->source, arena);
     ExplainArgument explained = {0};
     if (line->explain) {
         ExitStatus status = explained_find(&explained, line->explain, &input->module, arena);

@@ -8,9 +8,11 @@
 #include "driver/check_fixed.h"
 #include "driver/explain.h"
 #include "driver/feasible.h"
+#include "driver/peak_text.h"
 #include "driver/report.h"
 #include "driver/stable.h"
 #include "driver/strategy.h"
+#include "driver/would_fit.h"
 #include "ir/marks.h"
 #include "place/recolour.h"
 #include "spill/dead_loads.h"
@@ -96,11 +98,78 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 
 /* ---- failure ---- */
 
+/* What would help, in notes; `may_spill`: to be allocated at all. */
+static void advise(Job *job, const Shortage *shortage, bool may_spill) {
+    if (!job->options->advise) return;
+    FitQuestion question = {job->func, job->target, job->options, may_spill};
+    FitChanges changes = find_changes(&question, shortage, job->arena);
+    for (uint32_t i = 0; i < changes.count; i++) {
+        Span span = change_span(job->func, changes.items[i]);
+        if (span.end == span.begin) span = job->func->span;
+        Writer text;
+        writer_to_memory(&text);
+        write_change(job->func, changes.items[i], job->options->source, &text);
+        diag_note(job->diags, span, false, "would fit: %.*s", (int)text.length, text.buffer);
+        writer_free(&text);
+    }
+    if (changes.count == 0)
+        diag_note(job->diags, job->func->span, false,
+                  "found no single change that would make it fit");
+}
+
+static Shortage shortage_at(const Peak *peak, Arena *arena) {
+    uint32_t *tensors = RAW_ARRAY(arena, uint32_t, peak->count);
+    int64_t *blocks = RAW_ARRAY(arena, int64_t, peak->count);
+    for (uint32_t i = 0; i < peak->count; i++) {
+        tensors[i] = peak->tensors[i].tensor;
+        blocks[i] = peak->tensors[i].blocks;
+    }
+    int64_t over = peak->needed - peak->usable;
+    return (Shortage){tensors, blocks, peak->count, over > 0 ? over : 0, peak->at.point};
+}
+
+/* The input's peak; `least`: what no placement can do without. */
+static const Peak *find_own_peak(Job *job, bool least) {
+    Live live = live_range(job->func, job->arena);
+    PeakOf of = {.func = job->func,
+                 .live = &live,
+                 .target = job->target,
+                 .source = job->options->source,
+                 .least = least};
+    return find_peak(&of, job->arena);
+}
+
+/* With --no-spill: something would have to leave. */
+static AllocStatus tell_spilled(Job *job, const Peak *peak) {
+    Span span = job->func->insts[peak->at.point].span;
+    TextLines lines = peak_lines(peak, job->options->source, job->arena);
+    diag_error(job->diags, span, "couldn't allocate every tensor in SB without spilling");
+    for (uint32_t i = 0; i < lines.count; i++)
+        diag_note(job->diags, span, false, "%.*s", (int)lines.items[i].length, lines.items[i].text);
+    if (peak->needed <= peak->usable)
+        diag_note(job->diags, span, false, "that fits, but no placement of everything was found");
+    Shortage shortage = shortage_at(peak, job->arena);
+    advise(job, &shortage, false);
+    return NOT_ALLOCATED;
+}
+
+/* True if something surely leaves, wherever it lies. */
+static bool must_spill(Job *job, const Peak *peak) {
+    if (!peak || peak->needed <= peak->usable) return false;
+    const Peak *least = find_own_peak(job, true);
+    return least && least->needed > least->usable;
+}
+
+static bool has_spilled(const Job *job) {
+    return job->options->no_spill && job->result.report.saves + job->result.report.reloads > 0;
+}
+
 /* In the input's own names: its instructions are numbered alike. */
 static void report_failure(Job *job, uint32_t inst, bool proved) {
     Live live = live_range(job->func, job->arena);
     Infeasible what = {job->func, &live, job->target, inst, proved};
-    report_infeasible(&what, job->diags);
+    Shortage shortage = report_infeasible(&what, job->diags, job->arena);
+    advise(job, &shortage, true);
 }
 
 static bool is_feasible(Job *job) {
@@ -373,6 +442,8 @@ static AllocStatus find_allocation(Job *job) {
     if (is_placed(job->func)) return check_placed(job, &live);
     analyse(job, &live, needed);
     if (!is_feasible(job)) return NOT_ALLOCATED;
+    const Peak *peak = job->options->no_spill ? find_own_peak(job, false) : NULL;
+    if (must_spill(job, peak)) return tell_spilled(job, peak);
     State *best = start_stable(job);
     if (!best) best = run_strategies(&job->facts, job->options, &job->log);
     if (clock_is_past(job->facts.deadline)) {
@@ -382,9 +453,12 @@ static AllocStatus find_allocation(Job *job) {
     }
     if (best)
         take(job, best);
+    else if (peak)
+        return tell_spilled(job, peak);
     else if (!spill_everywhere(job))
         return NOT_ALLOCATED;
     finish(job);
+    if (has_spilled(job)) return tell_spilled(job, peak);
     if (job->options->effort < ANYTIME && is_out_of_time(job)) return tell_out_of_time(job);
     if (is_verified(job)) return ALLOCATED;
     return runs_well(job) ? WRONG_RESULT : WRONG_INPUT;

@@ -404,7 +404,21 @@ static bool nothing_can_go(const Needs *needs) {
     return true;
 }
 
-void report_infeasible(const Infeasible *what, DiagQueue *diags) {
+static Shortage shortage_of(const Needs *needs, uint32_t inst, int64_t over, Arena *arena) {
+    uint32_t *tensors = RAW_ARRAY(arena, uint32_t, needs->count);
+    int64_t *blocks = RAW_ARRAY(arena, int64_t, needs->count);
+    SortKey *order = RAW_ARRAY(arena, SortKey, needs->count);
+    for (uint32_t i = 0; i < needs->count; i++)
+        order[i] = (SortKey){UINT64_MAX - (uint64_t)need_bytes(needs, &needs->needs[i]), i};
+    sort_keys(order, needs->count, arena);
+    for (uint32_t i = 0; i < needs->count; i++) {
+        tensors[i] = needs->needs[order[i].id].tensor;
+        blocks[i] = needs->needs[order[i].id].blocks;
+    }
+    return (Shortage){tensors, blocks, (uint32_t)needs->count, over > 0 ? over : 0, inst};
+}
+
+Shortage report_infeasible(const Infeasible *what, DiagQueue *diags, Arena *arena) {
     const Func *func = what->func;
     uint32_t inst = what->inst;
     bool proved = what->proved;
@@ -432,5 +446,7 @@ void report_infeasible(const Infeasible *what, DiagQueue *diags) {
     if (nothing_can_go(&needs))
         diag_note(diags, span, false, "all of them are pinned, fixed or outputs");
     note_needs(&needs, span, diags);
+    Shortage shortage = shortage_of(&needs, inst, bytes - usable, arena);
     arena_free(&needs.scratch);
+    return shortage;
 }

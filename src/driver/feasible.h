@@ -2,6 +2,7 @@
 #ifndef DRIVER_FEASIBLE_H
 #define DRIVER_FEASIBLE_H
 
+#include "driver/would_fit.h"
 #include "spill/facts.h"
 #include "support/diag.h"
 
@@ -18,7 +19,8 @@ uint32_t impossible_instruction(const Facts *facts);
 
 /* Queues the error for the instruction `inst` of `func` (UINT32_MAX: entry, where the inputs come
  * in): its operands, how much each needs, what else must be there, and by how much that is too
- * much. `proved`: there is no placement; else the search for one has run out of steps. */
+ * much. `proved`: there is no placement; else the search for one has run out of steps. Returns who
+ * takes the room, in the arena. */
 typedef struct {
     const Func *func;
     const Live *live;
@@ -26,6 +28,6 @@ typedef struct {
     uint32_t inst;
     bool proved;
 } Infeasible;
-void report_infeasible(const Infeasible *what, DiagQueue *diags);
+Shortage report_infeasible(const Infeasible *what, DiagQueue *diags, Arena *arena);
 
 #endif

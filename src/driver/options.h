@@ -26,6 +26,8 @@ typedef struct {
     StrategyTable table;                      /* that may run; all by default */
     bool verify;                              /* check the result before it is written */
     bool verbose;                             /* gather the report lines */
+    bool no_spill;                            /* fail where anything would have to leave */
+    bool advise;                              /* tell what would make it fit where it does not */
     bool peaks;                               /* find the peaks for the report */
     const Str *explain;                       /* tensor to explain, or NULL */
     const Source *source;                     /* the input's text, to tell lines; or NULL */

@@ -1,5 +1,6 @@
 #include "driver/peak.h"
 
+#include "analysis/partners.h"
 #include "analysis/pressure.h"
 #include "driver/peak_room.h"
 #include "ir/runs.h"
@@ -169,6 +170,22 @@ static Nodes share_places(const Nodes *nodes, Arena *arena) {
         shared.items[shared.count++] = one;
     }
     return shared;
+}
+
+/* Leaves out what is written by copies that may do nothing. Of what is left no two could have one
+ * place: they hold values of their own where both live. */
+static void leave_out_copied(PeakPass *pass) {
+    bool *copied = NEW_ARRAY(&pass->scratch, bool, pass->func->ntensors);
+    for (uint32_t p = 0; p < pass->func->ninsts; p++) {
+        const Inst *inst = &pass->func->insts[p];
+        if (copy_is_elidable(pass->func, inst)) copied[inst_dst(inst)->tensor] = true;
+    }
+    for (uint32_t n = 0; n < pass->nodes.count; n++) {
+        Node *node = &pass->nodes.items[n];
+        if (!copied[node->tensor]) continue;
+        node->range = (LiveRange){NULL, 0};
+        node->block_ranges = NULL;
+    }
 }
 
 /* Granules needed at the peak; sets it. */
@@ -401,6 +418,7 @@ const Peak *find_peak(const PeakOf *of, Arena *arena) {
     arena_init(&pass.scratch);
     if (of->placed) pass.func = with_fixed(of->func, &pass.scratch);
     find_ranges(&pass);
+    if (of->least) leave_out_copied(&pass);
     uint32_t most = find_worst(&pass);
     if (most > 0) {
         peak = NEW(arena, Peak);

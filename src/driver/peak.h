@@ -45,6 +45,8 @@ typedef struct {
     const Target *target;
     const Source *source; /* of the spans, with its lines indexed; or NULL */
     bool placed;          /* take tensors where they lie */
+    bool least; /* leave out what a copy may put into the place of its source: no placement needs
+                   less */
 } PeakOf;
 
 /* The first point at which most is needed. Iterations are told apart, block by block, where the

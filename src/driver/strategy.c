@@ -1,5 +1,6 @@
 #include "driver/strategy.h"
 
+#include "analysis/partners.h"
 #include "driver/report.h"
 #include "ir/dma.h"
 #include "spill/chaitin.h"
@@ -41,6 +42,11 @@ static const Strategy STRATEGIES[] = {
 
 StrategyTable all_strategies(void) {
     return (StrategyTable){STRATEGIES, sizeof STRATEGIES / sizeof *STRATEGIES};
+}
+
+StrategyTable fit_strategies(void) {
+    enum { QUICK = 2 /* fit and time */ };
+    return (StrategyTable){STRATEGIES, QUICK};
 }
 
 /* ---- one strategy ---- */
@@ -169,9 +175,21 @@ static bool admits_time(const Facts *facts, const Options *options) {
            options->allocator != ALLOCATOR_FLAT;
 }
 
+static bool has_elidable_copy(const Func *func) {
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        if (copy_is_elidable(func, &func->insts[p])) return true;
+    return false;
+}
+
+/* True if the text needs more than there is: only iterations told apart may need less. */
+static bool is_over_capacity(const Facts *facts) {
+    return !has_elidable_copy(facts->func) && facts->uncut->pressure.peak > facts->size;
+}
+
 static bool admits(const Facts *facts, const Options *options, const Strategy *row, int effort) {
     enum { USUAL = 2 };
     if (row->start == START_TIME && !admits_time(facts, options)) return false;
+    if (options->no_spill && row->start != START_TIME && is_over_capacity(facts)) return false;
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
     if (row->start == START_JOINT && !options->split) return false;   /* it moves tensors */
     if (row->few_cuts && facts->func->ninsts <= MEDIUM) return false; /* `joint` does the same */

@@ -35,6 +35,9 @@ typedef struct Strategy {
 /* The table. */
 StrategyTable all_strategies(void);
 
+/* Those of its rows that find out quickly whether all fits. */
+StrategyTable fit_strategies(void);
+
 /* Runs the rows of the options' table that the effort and the function admit, in order, and keeps
  * the cheapest result, the first of equal ones; stops where one costs nothing. Efforts above 2 run
  * all rows that search once more with ten times the steps, up to their own; effort 9 ends at the

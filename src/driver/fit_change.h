@@ -1,0 +1,41 @@
+/* Changes of a function that take less of the State Buffer. */
+#ifndef DRIVER_FIT_CHANGE_H
+#define DRIVER_FIT_CHANGE_H
+
+#include "ir/ir.h"
+#include "support/writer.h"
+
+typedef enum {
+    CHANGE_BYTES,      /* `then` bytes per partition for each block */
+    CHANGE_TYPE,       /* a data type half as wide */
+    CHANGE_PARTITIONS, /* `then` partitions */
+    CHANGE_BUFFERS,    /* `then` blocks, where every index is taken `mod` their number */
+    CHANGE_LOAD,       /* the load at point `from` moved right before point `to` */
+    CHANGE_TARGET,     /* another built-in target, of `then` usable bytes */
+    CHANGE_ROOM        /* `then` usable bytes */
+} FitChangeKind;
+
+typedef struct {
+    FitChangeKind kind;
+    uint32_t tensor; /* but of CHANGE_TARGET and CHANGE_ROOM */
+    int64_t then;
+    uint32_t from, to;
+    const Target *target; /* CHANGE_TARGET */
+} FitChange;
+
+/* The function with the change made, NULL where it cannot be made: a region that would reach beyond
+ * its block, an end of a copy, a place that is given. Fewer buffers and a load that is moved leave
+ * every value that is read as it is, as a run tells. For a target: the function itself.
+ * O(operands), and a run. */
+const Func *make_change(const Func *func, FitChange change, const Target *target, Arena *arena);
+
+/* `%x with 1016 bytes/partition fewer, 8 of 1024`. */
+void write_change(const Func *func, FitChange change, const Source *source, Writer *out);
+
+/* What it is about: the tensor's declaration, or the load; nothing for a target. */
+Span change_span(const Func *func, FitChange change);
+
+/* The data type of the same kind half as wide, or `dtype` itself where there is none. */
+Dtype half_dtype(Dtype dtype);
+
+#endif

@@ -1,0 +1,186 @@
+#include "driver/would_fit.h"
+
+#include "driver/allocate.h"
+#include "driver/strategy.h"
+#include "ir/build.h"
+#include "support/checked.h"
+
+/* ---- does it fit? ---- */
+
+/* The options of the question, for one allocation of which only the outcome counts. */
+static Options quick_options(const FitQuestion *question) {
+    Options options = *question->options;
+    options.emit = EMIT_PLACED;
+    options.table = question->may_spill ? (StrategyTable){NULL, 0} : fit_strategies();
+    options.no_spill = !question->may_spill;
+    options.verify = options.verbose = options.peaks = options.advise = false;
+    options.explain = NULL;
+    options.source = NULL;
+    options.previous = NULL;
+    return options;
+}
+
+bool does_fit(const FitQuestion *question, const Func *func, const Target *target) {
+    Options options = quick_options(question);
+    Arena scratch;
+    arena_init(&scratch);
+    DiagQueue unheard;
+    diag_init(&unheard, &scratch);
+    bool fits = allocate(func, target, &options, &scratch, &unheard).status == ALLOCATED;
+    arena_free(&scratch);
+    return fits;
+}
+
+/* ---- changes ---- */
+
+enum { MOST_FEWER = 4 /* buffers that are taken away */ };
+
+typedef struct {
+    const FitQuestion *question;
+    const Shortage *shortage;
+    Arena *arena;
+    FitChanges found;
+    size_t capacity;
+    uint64_t work; /* left: steps of the functions that are tried */
+} FitSearch;
+
+/* Steps that the function takes as it runs, some thousands at least: what one try may cost. */
+static uint64_t work_of(const Func *func) {
+    enum { LEAST = 2000, MOST = 1000000 };
+    uint64_t steps = LEAST;
+    for (uint32_t p = 0; p < func->ninsts && steps < MOST; p++)
+        steps += (uint64_t)loop_trips(func, func->insts[p].loop);
+    return steps < MOST ? steps : MOST;
+}
+
+/* Makes the change and keeps it if it fits. */
+static bool try_change(FitSearch *search, FitChange change) {
+    const FitQuestion *question = search->question;
+    uint64_t work = work_of(question->func);
+    if (work > search->work) {
+        search->found.cut_short = true;
+        return false;
+    }
+    Arena scratch;
+    arena_init(&scratch);
+    Target target = *question->target;
+    if (change.kind == CHANGE_TARGET) target = *change.target;
+    if (change.kind == CHANGE_ROOM) {
+        target.sb_bytes = change.then;
+        target.sb_reserved = 0;
+    }
+    const Func *changed = make_change(question->func, change, question->target, &scratch);
+    if (changed) search->work -= work;
+    bool fits = changed && does_fit(question, changed, &target);
+    arena_free(&scratch);
+    size_t count = search->found.count;
+    if (fits) PUSH(search->arena, search->found.items, count, search->capacity, change);
+    search->found.count = (uint32_t)count;
+    return fits;
+}
+
+/* Bytes of a block such that all that are there take `less` bytes less, in whole granules and
+ * elements; 0 where none are left. */
+static int64_t bytes_with_less(const Tensor *tensor, int64_t blocks, int64_t less) {
+    int64_t unit = GRANULE > dtype_bytes(tensor->dtype) ? GRANULE : dtype_bytes(tensor->dtype);
+    int64_t a_block = ceil_div(less, blocks);
+    return a_block >= tensor->bytes ? 0 : (tensor->bytes - a_block) / unit * unit;
+}
+
+/* Narrow tensors may have to give more, as they share their bytes with others beside them. */
+static void try_bytes(FitSearch *search, uint32_t tensor, int64_t blocks) {
+    enum { MOST_TIMES = 4 };
+    int64_t least = search->shortage->over > 0 ? search->shortage->over : GRANULE;
+    for (int64_t times = 1; times <= MOST_TIMES; times *= 2) {
+        int64_t bytes = bytes_with_less(&search->question->func->tensors[tensor], blocks,
+                                        saturating_mul(least, times));
+        FitChange change = {.kind = CHANGE_BYTES, .tensor = tensor, .then = bytes};
+        if (bytes == 0 || try_change(search, change)) return;
+    }
+}
+
+static void try_partitions(FitSearch *search, uint32_t tensor) {
+    enum { HALF = 64, QUADRANT = 32 };
+    int64_t partitions = search->question->func->tensors[tensor].partitions;
+    FitChange change = {.kind = CHANGE_PARTITIONS, .tensor = tensor, .then = HALF};
+    if (partitions > HALF && try_change(search, change)) return;
+    change.then = QUADRANT;
+    if (partitions > QUADRANT) try_change(search, change);
+}
+
+/* The load that brings what the tensor holds at the point, and the next instruction that names the
+ * tensor: the same loop has both. */
+static bool find_load(const Func *func, uint32_t tensor, uint32_t point, FitChange *change) {
+    uint32_t load = point;
+    while (load > 0 &&
+           !(func->insts[load].kind == OP_LOAD && inst_dst(&func->insts[load])->tensor == tensor))
+        load--;
+    const Inst *inst = &func->insts[load];
+    if (inst->kind != OP_LOAD || inst_dst(inst)->tensor != tensor || load >= point) return false;
+    for (uint32_t p = load + 1; p < func->ninsts; p++)
+        for (uint32_t o = 0; o < func->insts[p].ndst + func->insts[p].nsrc; o++)
+            if (func->insts[p].operands[o].tensor == tensor) {
+                *change = (FitChange){.kind = CHANGE_LOAD, .tensor = tensor, .from = load, .to = p};
+                return p > point && inst->loop == func->insts[p].loop;
+            }
+    return false;
+}
+
+static void try_tensor(FitSearch *search, uint32_t i) {
+    const Func *func = search->question->func;
+    uint32_t id = search->shortage->tensors[i];
+    const Tensor *tensor = &func->tensors[id];
+    FitChange change;
+    if (search->shortage->point != UINT32_MAX && !search->question->may_spill &&
+        find_load(func, id, search->shortage->point, &change))
+        try_change(search, change);
+    for (int64_t then = tensor->blocks - 1; then > 0; then--) {
+        change = (FitChange){.kind = CHANGE_BUFFERS, .tensor = id, .then = then};
+        if (then < tensor->blocks - MOST_FEWER || try_change(search, change)) break;
+    }
+    try_bytes(search, id, search->shortage->blocks[i]);
+    change = (FitChange){.kind = CHANGE_TYPE, .tensor = id};
+    if (half_dtype(tensor->dtype) != tensor->dtype) try_change(search, change);
+    try_partitions(search, id);
+}
+
+/* The smallest built-in target that is large enough, and usable bytes that are. */
+static void try_targets(FitSearch *search) {
+    enum { MOST_TRIES = 6, PARTS = 16 };
+    const FitQuestion *question = search->question;
+    int64_t usable = target_usable(question->target), least = INT64_MAX;
+    int64_t over = search->shortage->over > 0 ? search->shortage->over : GRANULE;
+    for (int i = 0; i < MOST_TRIES; i++, over += over / PARTS + GRANULE) {
+        FitChange change = {.kind = CHANGE_ROOM, .then = round_up(usable + over, GRANULE)};
+        if (!try_change(search, change)) continue;
+        least = change.then;
+        break;
+    }
+    uint32_t count;
+    const Str *names = target_names(&count);
+    for (uint32_t i = 0; i < count; i++) {
+        const Target *target = target_builtin(names[i]);
+        FitChange change = {.kind = CHANGE_TARGET, .then = target_usable(target), .target = target};
+        if (change.then <= usable || !str_equal(target->name, names[i])) continue;
+        if (change.then >= least || least == INT64_MAX)
+            if (try_change(search, change)) return;
+    }
+}
+
+FitChanges find_changes(const FitQuestion *question, const Shortage *shortage, Arena *arena) {
+    enum { MOST_TENSORS = 8, MOST_WORK = 4000000 };
+    FitSearch search = {
+        .question = question, .shortage = shortage, .arena = arena, .work = MOST_WORK};
+    try_targets(&search);
+    FitChanges targets = search.found;
+    search.found = (FitChanges){.cut_short = targets.cut_short};
+    search.capacity = 0;
+    for (uint32_t i = 0; i < shortage->count && i < MOST_TENSORS; i++)
+        try_tensor(&search, i);
+    for (uint32_t i = 0; i < targets.count; i++) {
+        size_t count = search.found.count;
+        PUSH(arena, search.found.items, count, search.capacity, targets.items[i]);
+        search.found.count = (uint32_t)count;
+    }
+    return search.found;
+}
