@@ -10,6 +10,7 @@
 #include "driver/feasible.h"
 #include "driver/peak_text.h"
 #include "driver/report.h"
+#include "driver/spilled.h"
 #include "driver/stable.h"
 #include "driver/strategy.h"
 #include "driver/would_fit.h"
@@ -330,12 +331,16 @@ static void report_bound(Job *job) {
     job->result.bound = bound;
 }
 
+static Reported reported_of(const Job *job) {
+    return (Reported){.input = job->func,
+                      .facts = &job->facts,
+                      .code = &job->code,
+                      .plan = &job->plan,
+                      .kept = job->earlier.func ? &job->kept : NULL};
+}
+
 static void report(Job *job) {
-    Reported reported = {.input = job->func,
-                         .facts = &job->facts,
-                         .code = &job->code,
-                         .plan = &job->plan,
-                         .kept = job->earlier.func ? &job->kept : NULL};
+    Reported reported = reported_of(job);
     report_result(&reported, &job->result.report);
     if (!is_placed(job->func)) report_bound(job);
     if (job->options->verbose) report_end(&reported, &job->result.report, &job->log);
@@ -480,11 +485,13 @@ static const Func *with_given_names(const Job *job) {
     return func;
 }
 
-/* Before and after; the same where nothing has left. */
+/* Who has left, and the peaks before and after; the same where nothing has. */
 static void find_peaks(Job *job) {
     Report *figures = &job->result.report;
     const Source *source = job->options->source;
     PeakOf after = {job->code.func, &job->result.live, job->target, source, .placed = true};
+    Reported reported = reported_of(job);
+    find_spilled_tensors(&reported, &job->result.live, source, figures, job->arena);
     PeakOf before = {with_given_names(job), &job->facts.live, job->target, source, .placed = false};
     if (job->options->emit != EMIT_SPILLED) figures->peak_after = find_peak(&after, job->arena);
     figures->peak_before = figures->peak_after;

@@ -13,6 +13,17 @@ typedef struct {
     double parse, analyse, colour, spill, verify, write, total;
 } Seconds;
 
+/* A tensor of which something was spilled. */
+typedef struct {
+    Str name;                       /* in the input */
+    int64_t blocks, of;             /* how many leave, out of how many */
+    int64_t saves_run, reloads_run; /* as often as they run */
+    int64_t cycles;                 /* of these; what the loads of the input cost less is not off */
+    Moment forced;  /* a point of the input: where most would be needed with it on chip */
+    Str op;         /* of the instruction there */
+    int64_t needed; /* bytes per partition there */
+} SpilledTensor;
+
 /* Figures of one allocation: the keys of `--stats`, in their order. */
 typedef struct {
     uint32_t instructions; /* of the input */
@@ -35,8 +46,10 @@ typedef struct {
                      is infinite; 0: none */
     uint32_t coalesced, split;
     bool last_resort;
-    const char *strategy;    /* that won: its name in the table; `stable` where earlier places fit,
-                                `everywhere` for the last resort, `given` for what came placed */
+    const char *strategy;   /* that won: its name in the table; `stable` where earlier places fit,
+                               `everywhere` for the last resort, `given` for what came placed */
+    SpilledTensor *spilled; /* [nspilled] where peaks were looked for */
+    uint32_t nspilled;
     const Peak *peak_before; /* before anything is spilled, NULL where it was not looked for; where
                                 nothing was spilled, that of the result */
     const Peak *peak_after;  /* of the result; NULL likewise, and where it has no places */

@@ -389,7 +389,7 @@ static void find_room(PeakPass *pass, Peak *peak) {
         for (uint32_t b = 0; node->fixed && b < node->blocks; b++)
             if (live_at(node_block_range(node, b), pass->point)) taken[count++] = node->rects[b];
     }
-    FreeRoom room = find_free_room(taken, count, pass->facts.size, &pass->scratch);
+    PeakRoom room = find_peak_room(taken, count, pass->facts.size, &pass->scratch);
     peak->largest = room.largest;
     peak->free = room.area;
     peak->fragmented = room.area - rect_area(room.largest);

@@ -34,14 +34,14 @@ static Rect tallest_in(const RoomPass *pass, uint8_t mask, int64_t *sum) {
     return best;
 }
 
-FreeRoom find_free_room(const Rect *taken, uint32_t count, uint32_t size, Arena *scratch) {
+PeakRoom find_peak_room(const Rect *taken, uint32_t count, uint32_t size, Arena *scratch) {
     static const uint8_t BANDS[] = {0xF, 0x3, 0xC, 0x1, 0x2, 0x4, 0x8};
     SortKey *order = RAW_ARRAY(scratch, SortKey, count);
     for (uint32_t i = 0; i < count; i++)
         order[i] = (SortKey){taken[i].low, i};
     sort_keys(order, count, scratch);
     RoomPass pass = {taken, order, count, size};
-    FreeRoom room = {0};
+    PeakRoom room = {0};
     for (size_t b = 0; b < sizeof BANDS; b++) {
         int64_t sum;
         Rect tallest = tallest_in(&pass, BANDS[b], &sum);

@@ -93,10 +93,7 @@ void report_tried(const State *state, const char *why, Writer *log) {
         write_format(log, "%" PRId64 " cycles\n", saturating_sub(state_cycles(state), before));
 }
 
-/* [tensors of the plan] how many blocks of each have spill code: all of one that has working
- * copies, those that leave in place of another. A value that only changes its place while nothing
- * is in it is not spilled. */
-static int64_t *find_spilled(const Reported *result, Arena *scratch) {
+int64_t *count_spilled(const Reported *result, Arena *scratch) {
     const Rewritten *current = result->code;
     const Func *func = current->func;
     int64_t *spilled = NEW_ARRAY(scratch, int64_t, result->facts->func->ntensors);
@@ -142,7 +139,7 @@ void report_result(const Reported *result, Report *report) {
     const Facts *facts = result->facts;
     Arena scratch;
     arena_init(&scratch);
-    const int64_t *spilled = find_spilled(result, &scratch);
+    const int64_t *spilled = count_spilled(result, &scratch);
     report->usable_bytes = target_usable(facts->target);
     report->high_water = high_water(result->code->func);
     for (uint32_t t = 0; t < facts->func->ntensors; t++) {
@@ -217,8 +214,25 @@ static void report_peak(const Func *func, const char *what, TextLines lines, Wri
     }
 }
 
+static void report_spilled(const Func *func, const SpilledTensor *one, const Source *source,
+                           Writer *log) {
+    write_str(log, func->name);
+    write_text(log, ":   spilled %");
+    write_str(log, one->name);
+    write_format(log,
+                 ": %" PRId64 " of %" PRId64 " block%s, %" PRId64 " save%s and %" PRId64
+                 " reload%s run, %" PRId64 " cycles, for ",
+                 one->blocks, one->of, one->of == 1 ? "" : "s", one->saves_run,
+                 one->saves_run == 1 ? "" : "s", one->reloads_run, one->reloads_run == 1 ? "" : "s",
+                 one->cycles);
+    write_moment_in_full(func, source, one->forced, log);
+    write_format(log, ", where %" PRId64 " bytes/partition would be needed\n", one->needed);
+}
+
 void report_peaks(const Func *func, const Source *source, const Report *report, Writer *log) {
     const Peak *before = report->peak_before, *after = report->peak_after;
+    for (uint32_t i = 0; i < report->nspilled; i++)
+        report_spilled(func, &report->spilled[i], source, log);
     Arena scratch;
     arena_init(&scratch);
     if (before && before != after)

@@ -28,13 +28,18 @@ typedef struct {
     const KeepCount *kept; /* places of the earlier allocation; NULL without one */
 } Reported;
 
+/* [tensors of the plan] how many blocks of each have spill code: all of one that has working
+ * copies, those that leave in place of another. A value that only changes its place while nothing
+ * is in it is not spilled. O(instructions). */
+int64_t *count_spilled(const Reported *result, Arena *scratch);
+
 /* Figures of the result. O(instructions). */
 void report_result(const Reported *result, Report *report);
 
 /* The last lines, of these figures. */
 void report_end(const Reported *result, const Report *report, Writer *log);
 
-/* The lines of the peaks, where they were looked for. */
+/* The lines of the tensors that were spilled and of the peaks, where they were looked for. */
 void report_peaks(const Func *func, const Source *source, const Report *report, Writer *log);
 
 #endif

@@ -97,6 +97,29 @@ static void json_peak(JsonOut *json, const char *key, const Peak *peak, bool lin
     json_close(json, '}');
 }
 
+static void json_spilled(JsonOut *json, const Report *report, bool lines) {
+    json_key(json, "spilled");
+    json_open(json, '[');
+    for (uint32_t i = 0; i < report->nspilled; i++) {
+        const SpilledTensor *one = &report->spilled[i];
+        json_open(json, '{');
+        json_key(json, "tensor");
+        json_str(json, one->name);
+        json_number(json, "blocks", one->blocks);
+        json_number(json, "of", one->of);
+        json_number(json, "saves_run", one->saves_run);
+        json_number(json, "reloads_run", one->reloads_run);
+        json_number(json, "cycles", one->cycles);
+        json_number(json, "point", one->forced.point);
+        if (lines && one->forced.line > 0) json_number(json, "line", one->forced.line);
+        json_key(json, "op");
+        json_str(json, one->op);
+        json_number(json, "needed_bytes", one->needed);
+        json_close(json, '}');
+    }
+    json_close(json, ']');
+}
+
 static void json_peaks(JsonOut *json, const Report *report, bool lines) {
     json_key(json, "peaks");
     json_open(json, '{');
@@ -161,6 +184,7 @@ void json_report(JsonOut *json, Str function, const Report *report, bool seconds
         json_null(json);
     json_key(json, "proved");
     json_bool(json, report_is_proved(report));
+    json_spilled(json, report, seconds);
     json_peaks(json, report, seconds);
 }
 
