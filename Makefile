@@ -106,6 +106,7 @@ PROGRAMS = $(PREFIX)/bin:$(BUILD)/sballoc $(PREFIX)/bin:scripts/sballoc-batch \
 FILES = $(foreach page,$(wildcard man/*.[157]),$(MAN_DIR)/man$(subst .,,$(suffix $(page))):$(page)) \
         $(VIM_DIR)/syntax:scripts/vim/syntax/lf.vim $(VIM_DIR)/ftdetect:scripts/vim/ftdetect/lf.vim \
         $(BASH_DIR):$(BUILD)/completions/sballoc $(ZSH_DIR):$(BUILD)/completions/_sballoc \
+        $(BASH_DIR):scripts/completion/sballoc-batch $(ZSH_DIR):scripts/completion/_sballoc-batch \
         $(OWN_DIR):grammar/lf.schema.json
 
 install: all
