@@ -34,6 +34,7 @@ typedef struct {
     Arena *arena; /* of the function */
     DiagQueue *diags;
     Facts facts;
+    Floor floor;
     Earlier earlier; /* what to stay close to */
     KeepCount kept;  /* of its places */
     Plan plan;       /* that the result carries out */
@@ -324,11 +325,9 @@ static void report_bound(Job *job) {
         figures->bound_cycles = figures->spill_cycles;
         return;
     }
-    BoundSearch search = {figures->spill_cycles, BOUND_STEPS};
-    Bound bound = find_bound(job->func, job->target, search, job->arena);
-    figures->bounded = bound.known;
-    figures->bound_cycles = bound.cycles;
-    job->result.bound = bound;
+    job->result.bound = *floor_bound(&job->floor, figures->spill_cycles);
+    figures->bounded = job->result.bound.known;
+    figures->bound_cycles = job->result.bound.cycles;
 }
 
 static Reported reported_of(const Job *job) {
@@ -450,7 +449,7 @@ static AllocStatus find_allocation(Job *job) {
     const Peak *peak = job->options->no_spill ? find_own_peak(job, false) : NULL;
     if (must_spill(job, peak)) return tell_spilled(job, peak);
     State *best = start_stable(job);
-    if (!best) best = run_strategies(&job->facts, job->options, &job->log);
+    if (!best) best = run_strategies(&job->facts, job->options, &job->floor, &job->log);
     if (clock_is_past(job->facts.deadline)) {
         if (best && job->options->effort < ANYTIME) state_free(best);
         if (!best || job->options->effort < ANYTIME) return tell_out_of_time(job);
@@ -527,6 +526,7 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
                .arena = arena,
                .diags = diags,
                .earlier = earlier_find(options->previous, func->name, arena)};
+    job.floor = (Floor){.func = func, .target = target, .arena = arena};
     job.result = (Allocation){.func = func, .report.seconds.total = clock_now()};
     writer_to_memory(&job.log);
     report_begin(func, options, &job.log);

@@ -10,6 +10,7 @@
 #include "spill/residency/residency.h"
 #include "spill/time/time.h"
 #include "spill/unspill.h"
+#include "support/checked.h"
 #include "support/clock.h"
 
 #define ALWAYS UINT32_MAX
@@ -208,6 +209,7 @@ static bool is_free(const Facts *facts, int64_t cycles) {
 /* The best result so far, and what is told of all. */
 typedef struct {
     Writer *log;
+    Floor *floor;
     State *best;    /* NULL: none yet */
     int64_t chosen; /* cycles of a choice of gaps in all of the room, placed or not; 0: none yet */
     PhaseSeconds seconds;
@@ -250,14 +252,17 @@ static bool is_near(const Facts *facts, const Race *race) {
     return state_cycles(race->best) <= race->chosen + spilled / PART;
 }
 
+/* True where nothing can be better than the best result, or there is no time. */
 static bool is_over(const Facts *facts, const Race *race) {
-    return clock_is_past(facts->deadline) ||
-           (race->best && is_free(facts, state_cycles(race->best)));
+    if (clock_is_past(facts->deadline)) return true;
+    if (!race->best) return false;
+    int64_t cycles = state_cycles(race->best), before = sum_dmas(facts->func, facts->target).cycles;
+    return is_free(facts, cycles) || floor_is_reached(race->floor, saturating_sub(cycles, before));
 }
 
-State *run_strategies(const Facts *facts, const Options *options, Writer *log) {
+State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log) {
     enum { USUAL = 2 };
-    Race race = {.log = log};
+    Race race = {.log = log, .floor = floor};
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
         for (uint32_t i = 0; i < options->table.count && !is_over(facts, &race); i++) {

@@ -4,6 +4,7 @@
 #define DRIVER_STRATEGY_H
 
 #include "driver/allocate.h"
+#include "driver/floor.h"
 #include "driver/options.h"
 #include "spill/state.h"
 
@@ -39,11 +40,12 @@ StrategyTable all_strategies(void);
 StrategyTable fit_strategies(void);
 
 /* Runs the rows of the options' table that the effort and the function admit, in order, and keeps
- * the cheapest result, the first of equal ones; stops where one costs nothing. Efforts above 2 run
+ * the cheapest result, the first of equal ones; stops where one costs nothing, or no more than the
+ * bound. Efforts above 2 run
  * all rows that search once more with ten times the steps, up to their own; effort 9 ends at the
  * deadline. No row runs twice alike. Returns the state in which everything has its place, which
  * state_free() frees, or NULL. Tells of each row in `log`, if lines of -v are wanted. Requires that
  * the function is feasible. */
-State *run_strategies(const Facts *facts, const Options *options, Writer *log);
+State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log);
 
 #endif
