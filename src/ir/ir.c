@@ -55,7 +55,7 @@ OpKind op_kind(Str op) {
 
 int64_t loop_trips(const Func *func, uint32_t loop) {
     int64_t trips = 1;
-    for (; loop != NO_LOOP; loop = func->loops[loop].parent)
+    for (; loop != NO_LOOP && trips < INT64_MAX; loop = func->loops[loop].parent)
         trips = saturating_mul(trips, func->loops[loop].high - func->loops[loop].low);
     return trips;
 }
