@@ -1,6 +1,8 @@
 #include "place/free_map.h"
 
-static const uint8_t MASKS[BAND_MASKS] = {0x1, 0x2, 0x4, 0x8, 0x3, 0xC, 0xF};
+enum { LANES = BAND_MASKS + 1 };
+
+static const uint32_t MASKS[LANES] = {0x1, 0x2, 0x4, 0x8, 0x3, 0xC, 0xF, 0xF};
 
 /* A part with its bounds. */
 typedef struct {
@@ -27,10 +29,11 @@ static int mask_index(uint8_t mask) {
 static void make_alike(FreePart *part, uint8_t free, uint32_t span) {
     part->children = 0;
     part->free = free;
-    for (int m = 0; m < BAND_MASKS; m++) {
-        uint32_t run = (free & MASKS[m]) == MASKS[m] ? span : 0;
-        part->runs[m] = (FreeRuns){run, run, run};
-    }
+    uint32_t free_lanes = free;
+    for (int m = 0; m < LANES; m++)
+        part->longest[m] = (free_lanes & MASKS[m]) == MASKS[m] ? span : 0;
+    for (int m = 0; m < LANES; m++)
+        part->prefix[m] = part->suffix[m] = part->longest[m];
 }
 
 static uint32_t make_pair(FreeMap *map) {
@@ -66,14 +69,15 @@ static void join_halves(FreeMap *map, PartAt at) {
         map->spare = pair;
         return;
     }
-    for (int m = 0; m < BAND_MASKS; m++) {
-        const FreeRuns *a = &lower->runs[m], *b = &upper->runs[m];
-        uint32_t longest = a->longest > b->longest ? a->longest : b->longest;
-        uint32_t across = a->suffix + b->prefix;
-        part->runs[m] = (FreeRuns){a->prefix == half ? half + b->prefix : a->prefix,
-                                   b->suffix == half ? half + a->suffix : b->suffix,
-                                   across > longest ? across : longest};
+    for (int m = 0; m < LANES; m++) {
+        uint32_t a = lower->longest[m], b = upper->longest[m];
+        uint32_t across = lower->suffix[m] + upper->prefix[m], longer = a > b ? a : b;
+        part->longest[m] = across > longer ? across : longer;
     }
+    for (int m = 0; m < LANES; m++)
+        part->prefix[m] = lower->prefix[m] + (lower->prefix[m] == half ? upper->prefix[m] : 0);
+    for (int m = 0; m < LANES; m++)
+        part->suffix[m] = upper->suffix[m] + (upper->suffix[m] == half ? lower->suffix[m] : 0);
 }
 
 /* Recursion as deep as the tree. */
@@ -123,14 +127,14 @@ void free_map_give(FreeMap *map, Rect rect) {
 /* The lowest run of a length, or the highest one: where it begins. */
 static bool find_run(const FreeMap *map, int mask, uint64_t length, bool highest, uint32_t *low) {
     PartAt at = root(map);
-    if (map->parts[0].runs[mask].longest < length) return false;
+    if (map->parts[0].longest[mask] < length) return false;
     while (map->parts[at.part].children) {
         PartAt lower = lower_half(map, at), upper = upper_half(map, at);
-        const FreeRuns *a = &map->parts[lower.part].runs[mask];
-        const FreeRuns *b = &map->parts[upper.part].runs[mask];
-        bool better = (highest ? b : a)->longest >= length;
-        if (!better && a->suffix + b->prefix >= length) {
-            *low = highest ? upper.low + b->prefix - (uint32_t)length : upper.low - a->suffix;
+        const FreePart *a = &map->parts[lower.part], *b = &map->parts[upper.part];
+        bool better = (highest ? b : a)->longest[mask] >= length;
+        if (!better && (uint64_t)a->suffix[mask] + b->prefix[mask] >= length) {
+            *low = highest ? upper.low + b->prefix[mask] - (uint32_t)length
+                           : upper.low - a->suffix[mask];
             return true;
         }
         at = better == highest ? upper : lower;

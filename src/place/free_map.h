@@ -7,16 +7,14 @@
 
 enum { BAND_MASKS = 7 /* four quadrants, two halves, everything */ };
 
-/* Free granules of a part of the axis, counted where all of a band is free. */
-typedef struct {
-    uint32_t prefix, suffix, longest; /* the run at its bottom, at its top, the longest one */
-} FreeRuns;
-
-/* A part of the axis. */
+/* A part of the axis: runs of granules where all of a band is free, for each band. The bands are
+ * one more than there are, so that vectors are full. */
 typedef struct {
     uint32_t children; /* the lower half; the next one is the upper. 0: it is alike all over */
     uint8_t free;      /* quadrants that are free, where it is alike */
-    FreeRuns runs[BAND_MASKS];
+    uint32_t prefix[BAND_MASKS + 1]; /* the run at its bottom */
+    uint32_t suffix[BAND_MASKS + 1]; /* at its top */
+    uint32_t longest[BAND_MASKS + 1];
 } FreePart;
 
 /* A segment tree over the byte axis, grown where the axis changes: its size does not matter. */
