@@ -54,6 +54,17 @@ bool first_fit_all(const RectList *taken, Shape shape, uint32_t size, RectList *
     return true;
 }
 
+bool fit_in_place(Rect place, Shape shape, Rect *rect) {
+    Bands bands = class_bands(shape.class);
+    if (place.high - place.low < shape.height || place.low % shape.align != 0) return false;
+    for (uint8_t b = 0; b < bands.count; b++) {
+        if (bands.masks[b] & ~place.mask) continue;
+        *rect = (Rect){place.low, place.low + shape.height, bands.masks[b]};
+        return true;
+    }
+    return false;
+}
+
 void insert_by_low(Rect *rects, uint32_t count, Rect rect) {
     for (; count > 0 && rects[count - 1].low > rect.low; count--)
         rects[count] = rects[count - 1];

@@ -19,6 +19,10 @@ typedef struct {
  * rects times bands). */
 bool first_fit_all(const RectList *taken, Shape shape, uint32_t size, RectList *rects);
 
+/* The shape's rectangle at the bottom of a place that was found for one as large or larger, in the
+ * first band of its class that lies in the place's. False where it does not fit in there. */
+bool fit_in_place(Rect place, Shape shape, Rect *rect);
+
 /* Adds a rectangle to a sorted list, which has room for it. O(count). */
 void insert_by_low(Rect *rects, uint32_t count, Rect rect);
 

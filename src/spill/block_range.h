@@ -12,8 +12,9 @@ typedef struct {
                          a remainder, with 0 as the only offset */
     int64_t *offsets; /* [count] ascending */
     int64_t count;
-    bool loose; /* operands' indices could not be told apart: the copy holds all that they can
-                   name, and each names its blocks itself */
+    bool loose;  /* operands' indices could not be told apart: the copy holds all that they can
+                    name, and each names its blocks itself */
+    Region part; /* of a copy in code: the part of each block that it holds; see shrink_parts() */
 } BlockRange;
 
 /* Blocks that one operand names in a block range, by offset, ends included. */

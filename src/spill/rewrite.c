@@ -7,6 +7,7 @@
 #include "ir/build.h"
 #include "spill/block_range.h"
 #include "spill/inserted.h"
+#include "spill/parts.h"
 
 /* An instruction to insert, in a list of those that go to the same spot. */
 typedef struct {
@@ -877,6 +878,7 @@ Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions optio
     remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
     if (remove_needless(&rewriter, ROLE_COPY, OP_LOAD))
         remove_needless(&rewriter, ROLE_HOME, OP_SAVE);
+    shrink_parts(&out, from, arena);
     move_result(&out, arena);
     arena_free(&rewriter.scratch);
     return out;

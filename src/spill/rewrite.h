@@ -41,9 +41,10 @@ typedef struct {
 
 /* Requires a closed plan. Makes the function in which each spilled tensor has a home in DRAM,
  * working copies, stores and reloads; then removes stores that no reload needs and loads that no
- * read needs, as well as those told, with the tensors that nothing but them names. New tensors have
- * no names yet (name_added() gives them) and no place. The plan's function is left as it is; what
- * is not spilled is shared with it. O(operands + accesses of spilled tensors times their blocks).
+ * read needs, as well as those told, with the tensors that nothing but them names. What is moved of
+ * each block is the part that is needed: see parts.h. New tensors have no names yet (name_added()
+ * gives them) and no place. The plan's function is left as it is; what is not spilled is shared
+ * with it. O(operands + accesses of spilled tensors times their blocks).
  */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 

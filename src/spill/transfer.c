@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "place/first_fit.h"
 #include "place/overlap.h"
 #include "support/sort.h"
 
@@ -143,6 +144,18 @@ static void leave_unplaced(Round *round, uint32_t n) {
     placement->score += round->nodes.items[n].cost;
 }
 
+/* The places of a node: a copy may hold a smaller part of its blocks than before. False where they
+ * do not fit. */
+static bool take_places(const Node *node, const Rect *rects, Rect *taken) {
+    if (node->fixed) {
+        memcpy(taken, rects, node->blocks * sizeof *taken);
+        return true;
+    }
+    for (uint32_t b = 0; b < node->blocks; b++)
+        if (!fit_in_place(rects[b], shape_of(node), &taken[b])) return false;
+    return true;
+}
+
 void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round,
                      Arena *arena) {
     assert(round->graph.built);
@@ -154,8 +167,8 @@ void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round
         const Rect *rects =
             node->fixed ? node->rects : transfer_find_node(transfer, rewritten, node);
         if (!rects) continue;
-        round->placement.rects[n] = RAW_ARRAY(arena, Rect, node->blocks);
-        memcpy(round->placement.rects[n], rects, node->blocks * sizeof(Rect));
+        Rect *taken = RAW_ARRAY(arena, Rect, node->blocks);
+        if (take_places(node, rects, taken)) round->placement.rects[n] = taken;
     }
     Arena scratch;
     arena_init(&scratch);

@@ -37,8 +37,9 @@ const Rect *transfer_find_access(const Transfer *transfer, uint32_t tensor, uint
 const Rect *transfer_find_node(const Transfer *transfer, const Rewritten *code, const Node *node);
 
 /* Gives each node of another rewrite the place of its counterpart: the copy that served its
- * accesses before, or the tensor itself. Nodes that have none, or overlap another, fail. Requires
- * the round's graph. Fills round->placement and round->placed. O(edges + nodes log nodes). */
+ * accesses before, or the tensor itself. Nodes that have none, are larger than it, or overlap
+ * another, fail. Requires the round's graph. Fills round->placement and round->placed. O(edges +
+ * nodes log nodes). */
 void transfer_places(const Transfer *transfer, const Rewritten *rewritten, Round *round,
                      Arena *arena);
 

@@ -3,6 +3,7 @@
 #include <assert.h>
 #include <string.h>
 
+#include "ir/region.h"
 #include "place/first_fit.h"
 #include "support/search.h"
 #include "support/sort.h"
@@ -13,6 +14,7 @@ typedef struct {
     uint32_t next;      /* the next node of the union, NO_NODE at the end */
     uint32_t last;      /* the last of that list, kept by the root */
     LiveRange range;
+    Region part;        /* of the block that it holds */
     uint32_t *overlaps; /* nodes that overlap it because a gap was joined: not in the graph */
     size_t noverlaps, overlaps_capacity;
 } Union;
@@ -191,15 +193,30 @@ static bool is_free(const Pass *pass, Rect rect) {
     return true;
 }
 
+/* What one copy holds that stands for both. */
+static Region joined_part(const Pass *pass, uint32_t before, uint32_t after) {
+    Region both = region_hull(pass->unions[before].part, pass->unions[after].part);
+    uint32_t origin = pass->state->code.origin[tensor_of(pass, before)];
+    return region_widened(&pass->state->plan.func->tensors[origin], both);
+}
+
+static Shape shape_of_part(Pass *pass, uint32_t before, Region part) {
+    uint32_t origin = pass->state->code.origin[tensor_of(pass, before)];
+    Tensor joined =
+        tensor_of_region(&pass->state->plan.func->tensors[origin], part, &pass->scratch);
+    return (Shape){tensor_height(&joined), tensor_align(&joined), 1,
+                   shape_class(joined.partitions, joined.base)};
+}
+
 /* A free place for both halves and the gap: that of one of them, else the lowest. */
-static bool find_place(Pass *pass, uint32_t before, uint32_t after, Rect *rect) {
-    const Node *node = &pass->state->now.nodes.items[before];
-    *rect = pass->state->now.placement.rects[before][0];
-    if (is_free(pass, *rect)) return true;
-    *rect = pass->state->now.placement.rects[after][0];
-    if (is_free(pass, *rect)) return true;
+static bool find_place(Pass *pass, uint32_t before, uint32_t after, Shape shape, Rect *rect) {
+    const Placement *placement = &pass->state->now.placement;
+    uint32_t halves[] = {before, after};
+    for (int i = 0; i < 2; i++)
+        if (fit_in_place(placement->rects[halves[i]][0], shape, rect) && is_free(pass, *rect))
+            return true;
     sort_by_low(pass->taken, pass->ntaken, &pass->scratch);
-    return first_fit(pass->taken, pass->ntaken, shape_of(node), pass->state->facts->size, rect);
+    return first_fit(pass->taken, pass->ntaken, shape, pass->state->facts->size, rect);
 }
 
 /* ---- joining ---- */
@@ -237,9 +254,11 @@ static bool try_join(Pass *pass, const Cut *cut) {
     LiveRange range = joined_range(one, other, pass->memory);
     find_taken(pass, cut, range);
     Rect rect;
-    bool found = find_place(pass, before, after, &rect);
+    Region part = joined_part(pass, before, after);
+    bool found = find_place(pass, before, after, shape_of_part(pass, before, part), &rect);
     if (found) {
         join(pass, before, after, range, rect);
+        pass->unions[before].part = part;
         PlanAccess *access = &pass->state->plan.accesses[cut->access];
         access->cut = access->permanent = false;
     }
@@ -273,6 +292,12 @@ static inline bool all_have_places(const Round *round) {
     return true;
 }
 
+/* Of tensors that are no copies it does not matter. */
+static Region part_of(const State *state, uint32_t tensor) {
+    bool copy = state->code.role[tensor] == ROLE_COPY;
+    return copy ? state->code.block_range[tensor]->part : (Region){0};
+}
+
 Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
     assert(state->now.graph.built && all_have_places(&state->now));
     Pass pass = {.state = state,
@@ -282,8 +307,11 @@ Transfer join_cuts(State *state, Arena *memory, uint32_t *joined) {
                  .seen = NEW_ARRAY(memory, uint32_t, state->now.nodes.count)};
     const Nodes *nodes = &state->now.nodes;
     for (uint32_t n = 0; n < nodes->count; n++)
-        pass.unions[n] =
-            (Union){.joined_to = n, .next = NO_NODE, .last = n, .range = nodes->items[n].range};
+        pass.unions[n] = (Union){.joined_to = n,
+                                 .next = NO_NODE,
+                                 .last = n,
+                                 .range = nodes->items[n].range,
+                                 .part = part_of(state, nodes->items[n].tensor)};
     index_starts(&pass);
     uint32_t count;
     Cut *cuts = find_cuts(&pass, &count);

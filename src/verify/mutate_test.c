@@ -13,6 +13,7 @@
 #include "driver/allocate.h"
 #include "ir/geometry.h"
 #include "ir/marks.h"
+#include "ir/region.h"
 #include "spill/everywhere.h"
 #include "spill/homes.h"
 #include "spill/names.h"
@@ -258,6 +259,59 @@ static bool other_block(Mutant *m) {
     return false;
 }
 
+/* Takes some rows or bytes off one end of a region; false where there is but one. */
+static bool cut_region(Mutant *m, Region *region) {
+    bool rows = chance_percent(m->chance, 50);
+    int64_t *low = rows ? &region->p0 : &region->b0, *high = rows ? &region->p1 : &region->b1;
+    if (*high - *low < 2) return false;
+    int64_t less = 1 + pick(m, (uint32_t)(*high - *low - 1));
+    if (chance_percent(m->chance, 50))
+        *low += less;
+    else
+        *high -= less;
+    return true;
+}
+
+/* An inserted instruction moves less of each block, the same on both sides. */
+static bool smaller_part(Mutant *m) {
+    uint32_t point;
+    Inst *inst = pick_inst(m, true, OP_OTHER, &point);
+    if (!inst) return false;
+    Region was[] = {operand_region(&m->func, &inst->operands[0]),
+                    operand_region(&m->func, &inst->operands[1])};
+    int64_t rows = was[1].p0 - was[0].p0, bytes = was[1].b0 - was[0].b0;
+    if (was[1].p1 - was[0].p1 != rows || was[1].b1 - was[0].b1 != bytes) return false;
+    Region *is = RAW_ARRAY(m->arena, Region, 2);
+    is[0] = was[0];
+    if (!cut_region(m, &is[0])) return false;
+    is[1] = (Region){is[0].p0 + rows, is[0].p1 + rows, is[0].b0 + bytes, is[0].b1 + bytes};
+    Operand *operands = own_operands(m, inst);
+    operands[0].region = &is[0];
+    operands[1].region = &is[1];
+    return true;
+}
+
+/* An inserted instruction names a region on one side that begins elsewhere. */
+static bool shifted_part(Mutant *m) {
+    uint32_t start = pick(m, m->func.ninsts + 1);
+    for (uint32_t k = 0; k < m->func.ninsts; k++) {
+        uint32_t point = (start + k) % m->func.ninsts, side = pick(m, 2);
+        Inst *inst = &m->func.insts[point];
+        if (m->pair[point] != UINT32_MAX || !inst->operands[side].region) continue;
+        const Tensor *t = &m->func.tensors[inst->operands[side].tensor];
+        Region *is = NEW(m->arena, Region);
+        *is = *inst->operands[side].region;
+        int64_t rows = is->p1 - is->p0, bytes = is->b1 - is->b0;
+        is->p0 = pick(m, (uint32_t)(t->partitions - rows + 1));
+        is->b0 = pick(m, (uint32_t)(t->bytes - bytes + 1));
+        is->p1 = is->p0 + rows;
+        is->b1 = is->b0 + bytes;
+        own_operands(m, inst)[side].region = is;
+        return true;
+    }
+    return false;
+}
+
 /* --- Changes of results in place --- */
 
 /* A comparison of an inserted instruction or of a load, a copy that may be changed. */
@@ -376,9 +430,9 @@ static bool other_copy(Mutant *m) {
     for (uint32_t k = 0; k < m->func.ntensors; k++) {
         uint32_t is = (start + k) % m->func.ntensors;
         const Tensor *u = &m->func.tensors[is];
-        if (is == was || !is_new(m, is) || m->of[is] != m->of[was] || u->space != SPACE_SB ||
-            u->blocks != t->blocks || !u->at)
-            continue;
+        bool alike = u->space == t->space && u->blocks == t->blocks &&
+                     u->partitions == t->partitions && u->bytes == t->bytes && u->base == t->base;
+        if (is == was || !is_new(m, is) || m->of[is] != m->of[was] || !alike || !u->at) continue;
         own_operands(m, inst)[i].tensor = is;
         return true;
     }
@@ -583,6 +637,8 @@ static void mutants(void **state) {
         {"gained condition", gain_condition, false, 0, 0},
         {"other block", other_block, false, 0, 0},
         {"other copy", other_copy, false, 0, 0},
+        {"smaller part", smaller_part, false, 0, 0},
+        {"shifted part", shifted_part, false, 0, 0},
         {"dropped instruction", drop_original, true, 0, 0},
         {"other opcode", other_opcode, true, 0, 0},
         {"other metadata", other_metadata, true, 0, 0},
@@ -767,6 +823,7 @@ static void mutants_in_time(void **state) {
         {"lost condition", lose_condition, false, 0, 0},
         {"gained condition", gain_condition, false, 0, 0},
         {"other copy", other_copy, false, 0, 0},
+        {"smaller part", smaller_part, false, 0, 0},
     };
     size_t nclasses = sizeof classes / sizeof *classes;
     uint32_t tried = 0;

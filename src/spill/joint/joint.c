@@ -1,5 +1,6 @@
 #include "spill/joint/joint.h"
 
+#include "place/first_fit.h"
 #include "spill/joint/solve.h"
 #include "spill/residency/residency.h"
 
@@ -19,15 +20,25 @@ static bool is_listed(const JointPass *pass, uint32_t tensor) {
            pass->state->plan.func->tensors[tensor].blocks == 1;
 }
 
+/* The place that was found before, {0} where there is none: a copy that held a part of its block
+ * may have had a smaller one than all of it needs. */
+static Rect hinted_place(const Rect *hint, Shape shape) {
+    Rect rect = {0};
+    if (hint && !fit_in_place(*hint, shape, &rect)) rect = (Rect){0};
+    return rect;
+}
+
 static void add_segment(JointPass *pass, const Stretch *stretch) {
     const Tensor *tensor = &pass->state->plan.func->tensors[stretch->tensor];
     const Rect *hint = transfer_find_access(&pass->state->hints, stretch->tensor, stretch->first);
+    Shape shape = {tensor_height(tensor), tensor_align(tensor), 1,
+                   shape_class(tensor->partitions, tensor->base)};
     pass->items[pass->count++] =
         (JointSegment){.points = stretch->points,
-                       .height = tensor_height(tensor),
-                       .align = tensor_align(tensor),
-                       .class = shape_class(tensor->partitions, tensor->base),
-                       .rect = hint ? *hint : (Rect){0},
+                       .height = shape.height,
+                       .align = shape.align,
+                       .class = shape.class,
+                       .rect = hinted_place(hint, shape),
                        .linked = stretch->linked,
                        .kept = stretch->linked && !pass->state->plan.accesses[stretch->first].cut,
                        .gap = stretch->gap,
@@ -72,7 +83,7 @@ static void add_node(JointPass *pass, const Node *node) {
                              .align = node->align,
                              .class = node->class,
                              .fixed = node->fixed,
-                             .rect = hints ? hints[b] : (Rect){0}};
+                             .rect = hinted_place(hints ? &hints[b] : NULL, shape_of(node))};
         if (node->fixed) {
             item.rect = node->rects[b];
             item.height = item.rect.high - item.rect.low;
