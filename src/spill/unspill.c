@@ -92,7 +92,7 @@ static uint32_t gap_first(const Pass *pass, uint32_t before) {
 /* Cycles saved for each granule and point that joining takes. */
 static double worth(const Pass *pass, const Cut *cut) {
     const Node *node = &pass->state->now.nodes.items[cut->before];
-    const Tensor *tensor = &pass->state->code.func->tensors[node->tensor];
+    const Tensor *tensor = &pass->state->code.func->tensors[tensor_of(pass, cut->after)];
     int64_t trips =
         loop_trips(pass->state->plan.func, pass->state->plan.accesses[cut->access].loop);
     double saved =

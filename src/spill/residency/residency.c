@@ -2,7 +2,8 @@
 
 #include <assert.h>
 
-#include "ir/dma.h"
+#include "ir/region.h"
+#include "spill/parts.h"
 #include "spill/residency/solve.h"
 #include "support/checked.h"
 
@@ -25,6 +26,8 @@ typedef struct {
     size_t nsplits, split_capacity;
     int64_t *stores;
     size_t nstores, store_capacity;
+    Region
+        moved; /* of each block of the tensor that is looked at: what reloads may need together */
     bool listing; /* the stretches, instead of having their gaps compete */
     Stretch *stretches;
     size_t nstretches, stretch_capacity;
@@ -155,12 +158,17 @@ static uint32_t add_store(Pass *pass, int64_t cycles) {
     return (uint32_t)pass->nstores - 1;
 }
 
-/* What the DMAs of the blocks that an access names take, in a body of the loop. */
-static int64_t access_cycles(const Pass *pass, uint32_t tensor, uint32_t access, uint32_t loop) {
-    int64_t once =
-        saturating_mul(block_dma(pass->state->facts->target, &pass->func->tensors[tensor]),
-                       blocks_named(pass, tensor, access));
+/* What the DMAs of a part of the blocks that an access names take, in a body of the loop. */
+static int64_t part_cycles(const Pass *pass, uint32_t tensor, uint32_t access, Region part,
+                           uint32_t loop) {
+    int64_t once = saturating_mul(part_dma(pass->state->facts->target, part),
+                                  blocks_named(pass, tensor, access));
     return saturating_mul(once, loop_trips(pass->func, loop));
+}
+
+/* The same of all that any access may need: a reload may serve several. */
+static int64_t access_cycles(const Pass *pass, uint32_t tensor, uint32_t access, uint32_t loop) {
+    return part_cycles(pass, tensor, access, pass->moved, loop);
 }
 
 /* Adds a gap to the problem: its owner, height and class are those of the tensor that is split. */
@@ -223,7 +231,8 @@ static int64_t cost_inside(Pass *pass, const Stretch *stretch) {
 static int64_t load_credit(const Pass *pass, GapSource source, const Stretch *before) {
     uint32_t load = source.load;
     if (load == UINT32_MAX || !before || before->loop != NO_LOOP || before->first != load) return 0;
-    return access_cycles(pass, before->tensor, load, pass->plan->accesses[load].loop);
+    Region part = access_part(pass->plan, before->tensor, load);
+    return part_cycles(pass, before->tensor, load, part, pass->plan->accesses[load].loop);
 }
 
 static void add_gap(Pass *pass, const Stretch *before, const Stretch *after, uint32_t value) {
@@ -281,9 +290,19 @@ static void list_stretch(Pass *pass, Stretch stretch, const Gap *gap) {
     PUSH(&pass->scratch, pass->stretches, pass->nstretches, pass->stretch_capacity, stretch);
 }
 
+static Region moved_part(const Pass *pass, uint32_t tensor) {
+    Region moved = {0};
+    for (uint32_t a = pass->plan->first[tensor]; a < pass->plan->first[tensor + 1]; a++)
+        if (!is_kill(pass, tensor, a))
+            moved = region_hull(moved, access_part(pass->plan, tensor, a));
+    const Tensor *info = &pass->func->tensors[tensor];
+    return moved.p1 == 0 ? whole_region(info) : region_widened(info, moved);
+}
+
 /* Has the gaps of a tensor compete, or lists its stretches. */
 static void add_tensor(Pass *pass, uint32_t tensor) {
     const Plan *plan = pass->plan;
+    pass->moved = moved_part(pass, tensor);
     uint32_t value = NO_VALUE;
     Stretch last, *before = NULL;
     for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a = last.end) {
