@@ -3,9 +3,10 @@
 #include <string.h>
 
 #include "ir/build.h"
-#include "ir/dma.h"
+#include "ir/region.h"
 #include "spill/conditions/conditions.h"
 #include "spill/inserted.h"
+#include "spill/parts.h"
 #include "spill/time/cells.h"
 #include "spill/time/classes.h"
 #include "support/checked.h"
@@ -272,7 +273,7 @@ static void allow_stores(Folder *folder, const EventGroup *group, Iterations *al
     const Decided *decided = folder->decided;
     const Event *event = &folder->events[folder->order[group->first]];
     uint32_t tensor = folder->func->insts[event->inst].operands[event->operand].tensor;
-    int64_t dma = block_dma(decided->facts->target, &folder->func->tensors[tensor]);
+    int64_t dma = part_dma(decided->facts->target, decided->facts->gaps.moved[tensor]);
     for (uint32_t i = folder->first_point[event->inst]; i < folder->first_point[event->inst + 1];
          i++)
         label_point(folder, all, folder->points[i], SAMPLE_UNWANTED,
@@ -493,6 +494,12 @@ static void insert(Folder *folder, InsertedList *list, Inst inst) {
     list->tail = item;
 }
 
+/* The part of each block that DMAs of the tensor name; NULL where that is all. */
+static const Region *moved_region(const Folder *folder, uint32_t t) {
+    const Region *moved = &folder->decided->facts->gaps.moved[t];
+    return region_equal(*moved, whole_region(&folder->func->tensors[t])) ? NULL : moved;
+}
+
 /* The instruction of one conjunction of a group. */
 static void insert_dma(Folder *folder, const EventGroup *group, const Conjunction *conjunction) {
     const Event *event = &folder->events[folder->order[group->first]];
@@ -513,6 +520,7 @@ static void insert_dma(Folder *folder, const EventGroup *group, const Conjunctio
         dram.blocks = one_block(folder, &folder->func->tensors[event->source],
                                 folder->decided->facts->sources[event->form]);
     }
+    sb.region = dram.region = moved_region(folder, t);
     bool reload = event->kind == EVENT_RELOAD;
     SpillDma dma = {.kind = reload ? OP_LOAD : OP_SAVE,
                     .dst = reload ? sb : dram,

@@ -2,7 +2,8 @@
 
 #include <string.h>
 
-#include "ir/dma.h"
+#include "ir/region.h"
+#include "spill/parts.h"
 #include "spill/time/cells.h"
 #include "support/checked.h"
 #include "support/search.h"
@@ -168,10 +169,34 @@ static bool find_values(GapPass *pass) {
     return true;
 }
 
-static int64_t dma_at(const GapPass *pass, uint32_t cell, uint32_t access) {
-    int64_t one = block_dma(pass->target, &pass->func->tensors[pass->cells->tensor[cell]]);
-    int64_t all = saturating_mul(one, point_trips(pass->timeline, access_at(pass, access)->point));
+/* ---- cycles ---- */
+
+static void find_moved(GapPass *pass) {
+    const Func *func = pass->func;
+    Region *moved = pass->out->moved;
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        for (uint32_t o = inst->accumulate ? 0 : inst->ndst; o < inst->ndst + inst->nsrc; o++) {
+            uint32_t t = inst->operands[o].tensor;
+            moved[t] = region_hull(moved[t], operand_region(func, &inst->operands[o]));
+        }
+    }
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        bool unread = moved[t].p1 == 0;
+        moved[t] = unread ? whole_region(tensor) : region_widened(tensor, moved[t]);
+    }
+}
+
+/* What DMAs of a part take at an access, in all iterations that its point stands for. */
+static int64_t cycles_at(const GapPass *pass, uint32_t access, Region part) {
+    int64_t all = saturating_mul(part_dma(pass->target, part),
+                                 point_trips(pass->timeline, access_at(pass, access)->point));
     return all < MOST_CYCLES ? all : MOST_CYCLES;
+}
+
+static int64_t dma_at(const GapPass *pass, uint32_t cell, uint32_t access) {
+    return cycles_at(pass, access, pass->out->moved[pass->cells->tensor[cell]]);
 }
 
 static void number_values(GapPass *pass) {
@@ -333,7 +358,10 @@ static void add_gap(GapPass *pass, uint32_t cell, uint32_t access, uint32_t def,
         gap.varies = holders[h].run != NO_RUN;
         gap.repeats = h == 0 && def + 1 == access && is_sole_load(pass, def);
     }
-    if (gap.repeats) gap.load = saturating_sub(gap.load, dma_at(pass, cell, def));
+    if (gap.repeats) {
+        Region all = whole_region(&pass->func->tensors[pass->cells->tensor[cell]]);
+        gap.load = saturating_sub(gap.load, cycles_at(pass, def, all));
+    }
     if (gap.load < 1) gap.load = 1; /* of choices that cost the same, the one that cuts less */
     find_points(pass, &gap);
     out->of[access] = out->count;
@@ -374,7 +402,8 @@ static void add_gaps(GapPass *pass) {
 bool find_gaps(TimeFacts *facts, bool remat, Arena *arena) {
     const Func *func = facts->func;
     TimeGaps *gaps = &facts->gaps;
-    *gaps = (TimeGaps){.resident = NEW_ARRAY(arena, bool, func->ntensors)};
+    *gaps = (TimeGaps){.resident = NEW_ARRAY(arena, bool, func->ntensors),
+                       .moved = NEW_ARRAY(arena, Region, func->ntensors)};
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
         gaps->resident[t] = tensor->fixed || tensor->pin || tensor->input || tensor->output;
@@ -392,6 +421,7 @@ bool find_gaps(TimeFacts *facts, bool remat, Arena *arena) {
     pass.last = NEW_ARRAY(&pass.scratch, int64_t, func->nloops);
     bool sound = find_values(&pass);
     if (sound) {
+        find_moved(&pass);
         number_values(&pass);
         find_writes(&pass);
         add_gaps(&pass);

@@ -1,7 +1,7 @@
 #include "spill/time/sources.h"
 
-#include "ir/dma.h"
 #include "spill/conditions/fit.h"
+#include "spill/parts.h"
 #include "spill/time/classes.h"
 #include "support/checked.h"
 
@@ -114,10 +114,10 @@ static bool try_any(FormPass *pass, const GapClass *class, Affine *form) {
 static void lose_source(const FormPass *pass, const GapClass *class, const Target *target) {
     for (uint32_t i = class->first; i < class->end; i++) {
         TimeGap *gap = &pass->gaps->gaps[pass->classes->members[i]];
-        const Tensor *tensor = &pass->timeline->func->tensors[pass->cells->tensor[gap->cell]];
+        Region moved = pass->gaps->moved[pass->cells->tensor[gap->cell]];
         gap->source = NO_SOURCE;
         gap->repeats = gap->varies = false;
-        gap->load = saturating_mul(block_dma(target, tensor),
+        gap->load = saturating_mul(part_dma(target, moved),
                                    point_trips(pass->timeline, point_of(pass, gap)));
         if (gap->load > MOST_CYCLES) gap->load = MOST_CYCLES;
     }

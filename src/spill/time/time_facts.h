@@ -60,6 +60,7 @@ typedef struct {
     int64_t *store;     /* [nvalues] cycles of all stores of a value */
     uint32_t *value_of; /* [accesses] the value that a write leaves, UINT32_MAX for reads */
     bool *resident;     /* [ntensors] sb, and must stay on chip: fixed, pinned, input or output */
+    Region *moved;      /* [ntensors] the part of each block that reads need: DMAs move that */
 } TimeGaps;
 
 /* Gaps before one operand of one instruction, that begin at one instruction, whose blocks stand at
