@@ -65,6 +65,7 @@ static void judge(const Module *module, const Rewritten *code, const char *body,
     "  tensor %Z : dram<4*128x8xu8> at 131072\n"                                                   \
     "  tensor %over : dram<128x8xu8> at 67584\n"                                                   \
     "  tensor %other : dram<4*128x8xi8>\n"                                                         \
+    "  tensor %tall : dram<4*64x16xu8> input\n"                                                    \
     "  tensor %wide : dram<4*128x16xu8> input\n"                                                   \
     "  tensor %a : sb<128x8xu8>\n"                                                                 \
     "  tensor %b : sb<128x8xu8>\n"                                                                 \
@@ -83,6 +84,9 @@ static const struct {
      "  %a = load %X[1](0..128, 0..8)\n  g %a\n",
      {0, 0, 1}},
     {"loaded from a region", "  %a = load %wide[1](0..128, 8..16)\n  g %a\n", {0, 0, 1}},
+    {"loaded from another form, a block of it once more",
+     "  %t = load %tall\n  %t[3] = load %tall[3]\n  g %t\n",
+     {1, 1, 1}},
     {"loaded into a region",
      "  %a = f\n  %a(0..128, 0..4) = load %X[1](0..128, 0..4)\n  g %a\n",
      {2, 2, 0}},

@@ -387,6 +387,7 @@ static int64_t run_end(Flow *flow, int64_t first, uint32_t point, DramSource *so
         if (found != *has_source) break;
         if (found &&
             (next.tensor != source->tensor || next.alike != source->alike ||
+             (!next.alike && next.access != source->access) ||
              !affine_equal(next.index, plus(source->index, last + 1 - first, rewriter->arena))))
             break;
         last++;

@@ -23,9 +23,8 @@ static bool is_listed(const JointPass *pass, uint32_t tensor) {
 /* The place that was found before, {0} where there is none: a copy that held a part of its block
  * may have had a smaller one than all of it needs. */
 static Rect hinted_place(const Rect *hint, Shape shape) {
-    Rect rect = {0};
-    if (hint && !fit_in_place(*hint, shape, &rect)) rect = (Rect){0};
-    return rect;
+    Rect rect;
+    return hint && fit_in_place(*hint, shape, &rect) ? rect : (Rect){0};
 }
 
 static void add_segment(JointPass *pass, const Stretch *stretch) {
