@@ -57,6 +57,17 @@ $(BUILD)/gen/lf.yy.c $(BUILD)/gen/lf.yy.h &: grammar/lf.l
 $(BUILD)/gen/%.o: $(BUILD)/gen/%.c $(BUILD)/gen/lf.tab.h $(BUILD)/gen/lf.yy.h
 	$(CC) $(ALL_CFLAGS) -Wno-conversion -Wno-unused-function -MMD -MP -c -o $@ $<
 
+# What the page of --html holds, as arrays of bytes.
+PAGE_PARTS = model view map panel input
+$(BUILD)/gen/page_js.h: $(PAGE_PARTS:%=src/output/page/%.js)
+$(BUILD)/gen/page_css.h: src/output/page/page.css
+$(BUILD)/gen/page_%.h:
+	@mkdir -p $(@D)
+	{ echo "static const unsigned char PAGE_$$(echo $* | tr a-z A-Z)[] = {"; \
+	  cat $^ | od -An -v -tx1 | sed 's/ *\([0-9a-f][0-9a-f]\)/0x\1,/g'; echo "};"; } > $@
+
+$(BUILD)/output/page.o: $(BUILD)/gen/page_js.h $(BUILD)/gen/page_css.h
+
 # Unit tests: src/LAYER/NAME_test.c is a program; src/test/NAME_main.c is a tool that tests use.
 $(BUILD)/%_test: $(BUILD)/%_test.o $(TEST_HELP) $(BUILD)/libsballoc.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ -lcmocka $(LDLIBS)

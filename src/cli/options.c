@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cli/outputs.h"
 #include "support/checked.h"
-#include "support/output_file.h"
 
 #define FIELD(name) offsetof(CommandLine, name)
 
@@ -69,6 +69,8 @@ const OptionRow OPTION_ROWS[] = {
      "write the report as JSON lines, one a function (to standard error if no FILE)", 0, 0, NULL},
     {"svg", 0, STORE_TEXT, IN_ALLOCATE | IN_COMPARE, FIELD(svg), "FILE", NULL,
      "draw the allocation; with --compare, before and after", 0, 0, NULL},
+    {"html", 0, STORE_TEXT, IN_ALLOCATE, FIELD(html), "FILE", NULL,
+     "the same as one page to zoom, search and click through", 0, 0, NULL},
     {"certificate", 0, STORE_TEXT, IN_ALLOCATE, FIELD(certificate), "FILE", NULL,
      "write the prices that prove bound_cycles", 0, 0, NULL},
     {"check", 0, STORE_MODE, IN_ALL, FIELD(mode), NULL, NULL,
@@ -318,13 +320,14 @@ static bool check_emit(const CommandLine *line) {
     static const char *const NAMES[] = {"placed", "spilled", "parsed", "graph"};
     Emit emit = line->options.emit;
     bool allocates = emit == EMIT_PLACED || emit == EMIT_SPILLED;
-    const char *option = line->svg && emit != EMIT_PLACED ? "svg"
-                         : allocates                      ? NULL
-                         : line->stats                    ? "stats"
-                         : line->certificate              ? "certificate"
-                         : line->explain                  ? "explain"
-                         : line->previous                 ? "previous"
-                                                          : NULL;
+    const char *option = line->svg && emit != EMIT_PLACED    ? "svg"
+                         : line->html && emit != EMIT_PLACED ? "html"
+                         : allocates                         ? NULL
+                         : line->stats                       ? "stats"
+                         : line->certificate                 ? "certificate"
+                         : line->explain                     ? "explain"
+                         : line->previous                    ? "previous"
+                                                             : NULL;
     if (!option) return true;
     return complain("option '--%s' cannot be used with '--emit=%s'", option, NAMES[emit]);
 }
@@ -335,6 +338,7 @@ static bool check_outputs(const CommandLine *line) {
     } outputs[] = {{"output", line->output ? line->output : "-"},
                    {"stats", line->stats && *line->stats ? line->stats : NULL},
                    {"svg", line->svg},
+                   {"html", line->html},
                    {"certificate", line->certificate}};
     enum { OUTPUTS = sizeof outputs / sizeof *outputs };
     for (int i = 0; i < OUTPUTS; i++)
@@ -351,6 +355,7 @@ static bool check_reports(const CommandLine *line) {
         const char *option, *path;
     } reports[] = {{"stats", line->stats && *line->stats ? line->stats : NULL},
                    {"svg", line->svg},
+                   {"html", line->html},
                    {"certificate", line->certificate}};
     enum { REPORTS = sizeof reports / sizeof *reports };
     const char *read[] = {line->file_count > 0 ? line->files[0] : NULL,

@@ -43,6 +43,7 @@ typedef struct {
     const char *previous;    /* file, or NULL */
     const char *stats;       /* file, "" for standard error, or NULL */
     const char *svg;         /* file, or NULL */
+    const char *html;        /* file, or NULL */
     const char *certificate; /* file, or NULL */
     int jobs;
 } CommandLine;

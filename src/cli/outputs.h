@@ -8,7 +8,7 @@
 #include "cli/input.h"
 #include "support/output_file.h"
 
-enum { MOST_OUTPUTS = 4 };
+enum { MOST_OUTPUTS = 5 };
 
 /* While there are temporary files, a thread waits for the signals that end a program, and removes
  * them first. */

@@ -4,6 +4,7 @@
 #include "output/certificate.h"
 #include "output/graph.h"
 #include "output/json.h"
+#include "output/page.h"
 #include "output/stats.h"
 #include "output/svg.h"
 #include "support/clock.h"
@@ -146,27 +147,44 @@ static void write_proofs(FuncJob *jobs, uint32_t count, Arena *arena, Writer *ou
     write_certificate(items, count, out);
 }
 
+/* What is wanted beside the result; NULL: not. */
+typedef struct {
+    Writer *stats, *svg, *html, *proofs;
+} Reports;
+
+/* Opens a file where a path is given; false after a failure. */
+static bool open_report(Outputs *outputs, const char *path, Writer **writer) {
+    if (path) *writer = outputs_open(outputs, path);
+    return !path || *writer;
+}
+
+static bool open_reports(const CommandLine *line, Outputs *outputs, Reports *reports) {
+    *reports = (Reports){0};
+    if (line->stats && !(reports->stats = open_stats(line, outputs))) return false;
+    return open_report(outputs, line->svg, &reports->svg) &&
+           open_report(outputs, line->html, &reports->html) &&
+           open_report(outputs, line->certificate, &reports->proofs);
+}
+
 /* The report tells how long writing took, and is therefore written last. */
 ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena) {
     uint32_t count = input->module.nfuncs;
     Outputs outputs;
-    Writer *stats = NULL, *svg = NULL, *proofs = NULL;
+    Reports reports;
     double start = clock_now();
-    outputs_begin(&outputs, arena, line->stats || line->svg || line->certificate);
-    if (line->stats && !(stats = open_stats(line, &outputs))) return EXIT_BROKEN;
-    if (line->svg && !(svg = outputs_open(&outputs, line->svg))) return EXIT_BROKEN;
-    if (line->certificate && !(proofs = outputs_open(&outputs, line->certificate)))
-        return EXIT_BROKEN;
+    outputs_begin(&outputs, arena, line->stats || line->svg || line->html || line->certificate);
+    if (!open_reports(line, &outputs, &reports)) return EXIT_BROKEN;
     Writer *out = outputs_open(&outputs, line->output);
     if (!out) return EXIT_BROKEN;
     const JsonFunc *items = result_funcs(jobs, count, arena);
     Drawing drawing = {&input->module.target, &input->source, items, count};
-    if (svg) write_svg(&drawing, svg);
-    if (proofs) write_proofs(jobs, count, arena, proofs);
+    if (reports.svg) write_svg(&drawing, reports.svg);
+    if (reports.html) write_html(&drawing, reports.html);
+    if (reports.proofs) write_proofs(jobs, count, arena, reports.proofs);
     write_funcs(line, &input->module.target, items, count, arena, out);
     writer_flush(out);
     set_seconds(jobs, count, input->seconds, clock_now() - start);
-    if (stats) write_lines(input, jobs, stats);
+    if (reports.stats) write_lines(input, jobs, reports.stats);
     return outputs_finish(&outputs);
 }
 

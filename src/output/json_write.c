@@ -69,12 +69,13 @@ static void write_escape(Writer *out, unsigned char c) {
     }
 }
 
-static void write_quoted(Writer *out, Str text) {
+static void write_quoted(const JsonOut *json, Str text) {
+    Writer *out = json->out;
     uint32_t done = 0;
     write_char(out, '"');
     for (uint32_t i = 0; i < text.length; i++) {
         unsigned char c = (unsigned char)text.text[i];
-        if (c >= 0x20 && c != '"' && c != '\\') continue;
+        if (c >= 0x20 && c != '"' && c != '\\' && !(c == '<' && json->in_html)) continue;
         write_str(out, (Str){text.text + done, i - done});
         write_escape(out, c);
         done = i + 1;
@@ -85,7 +86,7 @@ static void write_quoted(Writer *out, Str text) {
 
 void json_str_key(JsonOut *json, Str key) {
     before_value(json);
-    write_quoted(json->out, key);
+    write_quoted(json, key);
     write_text(json->out, ": ");
     json->after_key = true;
 }
@@ -96,7 +97,7 @@ void json_key(JsonOut *json, const char *key) {
 
 void json_str(JsonOut *json, Str text) {
     before_value(json);
-    write_quoted(json->out, text);
+    write_quoted(json, text);
 }
 
 void json_text(JsonOut *json, const char *text) {

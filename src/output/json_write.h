@@ -10,6 +10,7 @@
 typedef struct {
     Writer *out;
     bool one_line;  /* all on one line; else two blanks of indent a level */
+    bool in_html;   /* within a script element: `<` is escaped in strings */
     uint32_t depth; /* objects and arrays that are open */
     bool first;     /* the innermost one is still empty */
     bool after_key; /* a key was written, its value not yet */

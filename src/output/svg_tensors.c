@@ -59,7 +59,7 @@ static void write_kind(const Chart *chart, uint32_t id, Writer *out) {
 static void write_cost(const Chart *chart, uint32_t id, Writer *out) {
     if (!chart->item->cost) return;
     double cost = chart->item->cost[id];
-    if (cost < 0) return;
+    if (cost <= 0) return; /* where blocks were spilled in place, none is known */
     if (cost < 1e15) {
         write_text(out, "\nspilling it costs ");
         svg_count(out, (int64_t)(cost + 0.5), "cycle");

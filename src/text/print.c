@@ -140,7 +140,7 @@ static void write_operands(Writer *out, const Func *func, const Operand *operand
     }
 }
 
-static void write_inst(Writer *out, const Func *func, const Inst *inst) {
+void print_inst(const Func *func, const Inst *inst, Writer *out) {
     write_operands(out, func, inst_dst(inst), inst->ndst);
     if (inst->ndst > 0) write_text(out, inst->accumulate ? " += " : " = ");
     write_str(out, inst->op);
@@ -151,7 +151,6 @@ static void write_inst(Writer *out, const Func *func, const Inst *inst) {
         print_condition(func, inst->condition, out);
     }
     write_metas(out, inst->meta);
-    write_char(out, '\n');
 }
 
 static void write_shape(Writer *out, const Tensor *tensor) {
@@ -224,7 +223,8 @@ static void write_body(Writer *out, const Func *func) {
         write_spaces(out, 2 * depth);
         switch (walk.event) {
         case WALK_INST:
-            write_inst(out, func, &func->insts[walk.inst]);
+            print_inst(func, &func->insts[walk.inst], out);
+            write_char(out, '\n');
             break;
         case WALK_OPEN:
             write_loop(out, &func->loops[walk.loop]);

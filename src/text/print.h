@@ -12,6 +12,8 @@ void print_module(const Module *module, Writer *out);
 
 /* Parts, for messages and JSON. */
 void print_condition(const Func *func, const Condition *condition, Writer *out);
+/* An instruction on one line, without its end. */
+void print_inst(const Func *func, const Inst *inst, Writer *out);
 /* `2*i..2*i + 2`: what stands between the brackets of an operand. */
 void print_blocks(const Func *func, const Blocks *blocks, Writer *out);
 /* `%name` and `@name`, quoted only when they must be. */
