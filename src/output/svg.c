@@ -228,6 +228,7 @@ static void draw_function(const Chart *chart, int64_t y, Writer *out) {
     draw_axis(chart, out);
     draw_dmas(chart, out);
     draw_loops(chart, out);
+    draw_peaks(chart, out);
     write_text(out, "</g>\n");
 }
 

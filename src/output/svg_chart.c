@@ -184,7 +184,9 @@ static void arrange(Chart *chart) {
     chart->dma = chart->opcodes + chart->opcodes_height + 6 * PX;
     chart->loops = chart->dma + (chart->has.dma ? 40 * PX : 0);
     chart->loop_rows = loop_depth(chart->func);
-    chart->height = chart->loops + (int64_t)chart->loop_rows * 24 * PX + 10 * PX;
+    chart->peaks = chart->loops + (int64_t)chart->loop_rows * 24 * PX + 16 * PX;
+    int64_t peaks = (chart->peak > 0) + (chart->before > 0);
+    chart->height = chart->peaks + peaks * 18 * PX + 4 * PX;
 }
 
 /* ---- the whole ---- */

@@ -109,7 +109,7 @@ typedef struct {
     int64_t left, width; /* of the plot */
     int64_t page;        /* width of the drawing */
     Lane pressure;       /* where the curve is drawn */
-    int64_t legend, axis, lines, opcodes, opcodes_height, dma, loops, height;
+    int64_t legend, peaks, axis, lines, opcodes, opcodes_height, dma, loops, height;
     uint32_t loop_rows; /* nests drawn, outermost first */
     bool upright;       /* opcodes stand upright */
     Features has;
@@ -167,6 +167,7 @@ void draw_labels(const Chart *chart, Writer *out); /* names, where nothing lies 
 void draw_gaps(const Chart *chart, Writer *out);   /* and, on the tensors, where DMAs meet them */
 void draw_axis(const Chart *chart, Writer *out);
 void draw_dmas(const Chart *chart, Writer *out);
+void draw_peaks(const Chart *chart, Writer *out); /* who lives where most is needed */
 void draw_loops(const Chart *chart, Writer *out);
 
 /* `line 31`, `lines 31–40`, `a.py:7 – a.py:9`: where points stand, after `before`; nothing where
