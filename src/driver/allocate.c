@@ -341,7 +341,7 @@ static Reported reported_of(const Job *job) {
 static void report(Job *job) {
     Reported reported = reported_of(job);
     report_result(&reported, &job->result.report);
-    if (!is_placed(job->func)) report_bound(job);
+    if (!is_placed(job->func) && !job->options->outcome_only) report_bound(job);
     if (job->options->verbose) report_end(&reported, &job->result.report, &job->log);
 }
 

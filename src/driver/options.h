@@ -27,6 +27,7 @@ typedef struct {
     bool verify;                              /* check the result before it is written */
     bool verbose;                             /* gather the report lines */
     bool no_spill;                            /* fail where anything would have to leave */
+    bool outcome_only;                        /* only whether it fits counts: no figures */
     bool advise;                              /* tell what would make it fit where it does not */
     bool peaks;                               /* find the peaks for the report */
     const Str *explain;                       /* tensor to explain, or NULL */

@@ -13,6 +13,7 @@ static Options quick_options(const FitQuestion *question) {
     options.emit = EMIT_PLACED;
     options.table = question->may_spill ? (StrategyTable){NULL, 0} : fit_strategies();
     options.no_spill = !question->may_spill;
+    options.outcome_only = true;
     options.verify = options.verbose = options.peaks = options.advise = false;
     options.explain = NULL;
     options.source = NULL;
