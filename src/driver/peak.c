@@ -47,41 +47,22 @@ static const Func *with_fixed(const Func *func, Arena *arena) {
     return fixed;
 }
 
-static bool is_ever_used(const TimeFacts *facts, uint32_t cell) {
-    for (uint32_t a = facts->cells.first[cell]; a < facts->cells.first[cell + 1]; a++)
-        if (facts->cells.accesses[a].uses) return true;
-    return false;
-}
-
-/* [gaps] true where the value that crosses it is used after it: not where it is only the rest of
- * what is written part by part, and no one reads. Where iterations are laid out together, every use
- * counts. */
-static bool *find_needed(const TimeFacts *facts, Arena *arena) {
-    const Cells *cells = &facts->cells;
-    bool *needed = RAW_ARRAY(arena, bool, facts->gaps.count);
-    for (uint32_t c = 0; c < cells->ncells; c++) {
-        bool always = facts->timeline.nruns > 0 && is_ever_used(facts, c);
-        bool wanted = facts->func->tensors[cells->tensor[c]].output;
-        for (uint32_t a = cells->first[c + 1]; a-- > cells->first[c];) {
-            wanted |= cells->accesses[a].uses || always;
-            if (facts->gaps.of[a] != UINT32_MAX) needed[facts->gaps.of[a]] = wanted;
-            wanted &= cells->accesses[a].reads;
-        }
-    }
-    return needed;
-}
-
 static bool lay_out_in_time(PeakPass *pass) {
     enum { FULL = 30000, MOST_POINTS = 2000000, MOST_ACCESSES = 16000000 };
     TimeFacts *facts = &pass->facts;
-    *facts = (TimeFacts){
-        .func = pass->func, .target = pass->of->target, .size = target_granules(pass->of->target)};
+    *facts = (TimeFacts){.func = pass->func,
+                         .target = pass->of->target,
+                         .size = target_granules(pass->of->target),
+                         .keeps_loads = true};
     if (pass->func->nloops == 0 ||
         !lay_out(pass->func, FULL, MOST_POINTS, &pass->scratch, &facts->timeline) ||
         facts->timeline.npoints == 0 || !find_cells(facts, MOST_ACCESSES, &pass->scratch) ||
         !find_gaps(facts, false, &pass->scratch))
         return false;
-    pass->nodes = cell_nodes(facts, find_needed(facts, &pass->scratch), &pass->scratch);
+    bool *kept = RAW_ARRAY(&pass->scratch, bool, facts->gaps.count);
+    for (uint32_t g = 0; g < facts->gaps.count; g++)
+        kept[g] = true;
+    pass->nodes = cell_nodes(facts, kept, &pass->scratch);
     return true;
 }
 

@@ -54,7 +54,6 @@ static void join_access(Named *same, CellAccess access, bool partial) {
                    !(same->access.reads || access.reads);
     same->access.reads |= access.reads || same->partly;
     same->access.writes |= access.writes;
-    same->access.uses |= access.uses;
 }
 
 /* A part that is written leaves the rest as it was: that is needed where there is a value. */
@@ -84,7 +83,6 @@ static void add_operand(CellPass *pass, uint32_t point, uint32_t o) {
     CellAccess access = {.point = point,
                          .operand = (uint16_t)o,
                          .reads = !writes || inst->accumulate,
-                         .uses = !writes || inst->accumulate,
                          .writes = writes};
     bool partial = writes && !operand_is_whole(pass->func, operand);
     for (int64_t b = blocks.low < 0 ? 0 : blocks.low; b < blocks.high && b < tensor->blocks; b++)
@@ -98,7 +96,7 @@ static void add_entries(CellPass *pass) {
         CellAccess entry = {.point = 0, .operand = ENTRY_OPERAND, .writes = true};
         if (pass->func->tensors[cells->tensor[c]].input) add_access(pass, c, entry, false);
     }
-    pass->entering = pass->nnamed > 0;
+    pass->entering = pass->nnamed > 0 && !pass->facts->keeps_loads;
 }
 
 /* The first instructions may be loads that are dropped in the end: until the first one that is

@@ -13,9 +13,8 @@
 typedef struct {
     uint32_t point;
     uint16_t operand; /* of the instruction: the first that names the block */
-    bool reads : 1;   /* needs the value before it: reads it, or writes a part of it */
-    bool writes : 1;
-    bool uses : 1; /* reads it: not only to leave the rest as it was */
+    bool reads;       /* needs the value before it: reads it, or writes a part of it */
+    bool writes;
 } CellAccess;
 
 /* The blocks of sb tensors, numbered through. */
@@ -88,6 +87,7 @@ typedef struct {
     const bool *dead; /* [ninsts] loads that are dropped whatever is decided: they access nothing;
                          NULL where there is none */
     Timeline timeline;
+    bool keeps_loads;      /* none is dropped: inputs come in at the first instruction */
     Cells cells;           /* find_cells() */
     TimeGaps gaps;         /* find_gaps() */
     Classes classes;       /* find_classes() */
