@@ -154,7 +154,7 @@ static void find_room(HolePass *pass, uint32_t worst) {
     }
     if (largest > 0) chart->room.points = extend_room(chart, &chart->room, worst);
     bool cut = chart->highest < chart->usable / 2; /* the scale ends where the tensors do */
-    chart->has.room = largest > 0 && (!cut || chart->room.low < chart->highest);
+    chart->has.room = largest > 0 && (!cut || chart->room.high <= chart->highest);
 }
 
 /* Opens exactly what lives at a point. */
