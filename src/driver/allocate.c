@@ -271,6 +271,11 @@ static void go_back_to_earlier(Job *job) {
     state->code = job->code;
     state->plan = job->plan;
     KeepOptions options = keep_options(job, state, true);
+    if (job->code.in_time) {
+        keep_blocks(&options, job->arena, &job->code, &job->kept);
+        state_free(state);
+        return;
+    }
     analyse_state(state);
     if (keep_places(&options, &state->round_memory, &state->now, &job->kept)) {
         commit_places(state);
@@ -292,7 +297,7 @@ static void forget_places(Func *func) {
 static void settle_places(Job *job, Arena *scratch) {
     if (job->options->coalesce && !job->stable && !job->code.in_time)
         job->result.report.coalesced += recolour(job->code.func, scratch);
-    if (job->earlier.func && !job->stable && !job->code.in_time) go_back_to_earlier(job);
+    if (job->earlier.func && !job->stable) go_back_to_earlier(job);
     mark_copies(job->code.func, job->arena);
 }
 

@@ -130,7 +130,8 @@ const Str *earlier_names(const Earlier *earlier, const Func *func, Arena *arena)
 typedef struct {
     const KeepOptions *options;
     Arena *arena;
-    Round *round;
+    const Func *func;
+    Round *round; /* of keep_places() */
     Axis axis;
     Rect **old;     /* [ntensors] the earlier places of the blocks, NULL where there are none */
     bool *reshaped; /* [ntensors] its size is not what it was */
@@ -164,7 +165,7 @@ static Rect *old_rects(const Tensor *tensor, const Tensor *before, uint32_t size
 }
 
 static void find_old(Keep *keep) {
-    const Func *func = keep->round->func;
+    const Func *func = keep->func;
     const Earlier *earlier = keep->options->earlier;
     const Str *identities = find_identities(func, keep->arena);
     keep->old = NEW_ARRAY(keep->arena, Rect *, func->ntensors);
@@ -190,7 +191,7 @@ static bool same_rects(const Rect *a, const Rect *b, uint32_t count) {
 /* ---- which nodes are one ---- */
 
 static Rect *present_rects(const Keep *keep, uint32_t t) {
-    const Tensor *tensor = &keep->round->func->tensors[t];
+    const Tensor *tensor = &keep->func->tensors[t];
     Rect *rects = RAW_ARRAY(keep->arena, Rect, (size_t)tensor->blocks);
     for (int64_t b = 0; b < tensor->blocks; b++) {
         rects[b] = tensor_rect(tensor, tensor->at[b]);
@@ -418,7 +419,11 @@ static const uint64_t MOST_CONFLICTS = (uint64_t)1 << 28;
 bool keep_places(const KeepOptions *options, Arena *arena, Round *round, KeepCount *count) {
     uint32_t size = options->size;
     if (round->conflicts > MOST_CONFLICTS) return false;
-    Keep keep = {.options = options, .arena = arena, .round = round, .axis = axis_make(size)};
+    Keep keep = {.options = options,
+                 .arena = arena,
+                 .func = round->func,
+                 .round = round,
+                 .axis = axis_make(size)};
     find_old(&keep);
     merge_partners(&keep);
     Round view = {.func = round->func, .live = round->live, .nodes = keep.merged.nodes};
@@ -428,4 +433,58 @@ bool keep_places(const KeepOptions *options, Arena *arena, Round *round, KeepCou
     spread(&keep, &view);
     count_kept(&keep, count);
     return true;
+}
+
+/* ---- blocks in time ---- */
+
+/* Every block is a node of its own. */
+static void ask_for_blocks(Keep *keep, const TimeBlocks *blocks) {
+    uint32_t count = blocks->nodes.count;
+    keep->merged = (Merged){.nodes = blocks->nodes};
+    keep->graph = build(&keep->merged.nodes, keep->arena);
+    keep->asked = NEW_ARRAY(keep->arena, Rect *, count);
+    keep->wish = RAW_ARRAY(keep->arena, Rect *, count);
+    keep->now = RAW_ARRAY(keep->arena, Rect *, count);
+    for (uint32_t n = 0; n < count; n++) {
+        uint32_t t = blocks->nodes.items[n].tensor, block = blocks->block[n];
+        keep->now[n] = present_rects(keep, t) + block;
+        if (keep->old[t]) keep->asked[n] = keep->old[t] + block;
+    }
+}
+
+/* Blocks that never live lie where the first one that does lies. */
+static void set_block_places(const TimeBlocks *blocks, Rect *const *rects, Func *func,
+                             Arena *arena) {
+    bool *seen = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t n = 0; n < blocks->nodes.count; n++) {
+        uint32_t t = blocks->nodes.items[n].tensor;
+        Tensor *tensor = &func->tensors[t];
+        if (tensor->fixed) continue;
+        Place *places = (Place *)(uintptr_t)tensor->at; /* copied when the first was seen */
+        Place place = place_at(rects[n]->low, rects[n]->mask);
+        if (!seen[t]) tensor->at = places = RAW_ARRAY(arena, Place, (size_t)tensor->blocks);
+        for (int64_t b = 0; !seen[t] && b < tensor->blocks; b++)
+            places[b] = place;
+        places[blocks->block[n]] = place;
+        seen[t] = true;
+    }
+}
+
+void keep_blocks(const KeepOptions *options, Arena *arena, Rewritten *rewritten, KeepCount *count) {
+    const TimeBlocks *blocks = &rewritten->blocks;
+    if (count_conflicts(&blocks->nodes, arena) > MOST_CONFLICTS) return;
+    Keep keep = {.options = options,
+                 .arena = arena,
+                 .func = rewritten->func,
+                 .axis = axis_make(options->size)};
+    find_old(&keep);
+    ask_for_blocks(&keep, blocks);
+    Round view = {.func = keep.func, .nodes = keep.merged.nodes};
+    view.pressure = find_pressure(&view.nodes, arena);
+    find_places(&keep, &view);
+    *count = (KeepCount){0};
+    for (uint32_t n = 0; n < blocks->nodes.count; n++)
+        count->known += keep.asked[n] != NULL;
+    count->kept = count_granted(&keep, &view.placement);
+    set_block_places(blocks, view.placement.rects, rewritten->func, arena);
 }

@@ -40,4 +40,8 @@ typedef struct {
  * O(edges log degree) and the cost of place(). */
 bool keep_places(const KeepOptions *keep, Arena *arena, Round *round, KeepCount *count);
 
+/* The same for a result whose blocks live in time: those that can go back to their earlier places
+ * do. Sets the places of its tensors; counts blocks. */
+void keep_blocks(const KeepOptions *keep, Arena *arena, Rewritten *rewritten, KeepCount *count);
+
 #endif

@@ -2,7 +2,7 @@
 #ifndef SPILL_REWRITE_H
 #define SPILL_REWRITE_H
 
-#include "analysis/live.h"
+#include "analysis/node.h"
 #include "spill/block_range.h"
 #include "spill/plan.h"
 #include "spill/remat.h"
@@ -17,6 +17,13 @@ typedef enum {
 
 #define INSERTED UINT32_MAX
 
+/* What was placed where blocks live in time: one node for each block that does, over points of
+ * time. Of the nodes tensor, height, align, class, rects where fixed, and range count. */
+typedef struct {
+    Nodes nodes;
+    uint32_t *block; /* [nodes.count] of its tensor */
+} TimeBlocks;
+
 typedef struct {
     Func *func;
     uint32_t *origin; /* [ntensors] the tensor of the plan's function that it is or stands for */
@@ -27,9 +34,10 @@ typedef struct {
     const BlockRange **block_range; /* [ntensors] of copies: the blocks that one holds, NULL for
                               others; NULL where nothing was rewritten */
     uint32_t *origin_inst;          /* [ninsts] instruction of the plan's function, or INSERTED */
-    uint32_t removed; /* inserted DMAs that were found to be needless, and loads dropped */
-    const Live *live; /* ranges of func where they are known already, else NULL */
-    bool in_time;     /* blocks leave in place, and those that never meet in time share places */
+    uint32_t removed;  /* inserted DMAs that were found to be needless, and loads dropped */
+    const Live *live;  /* ranges of func where they are known already, else NULL */
+    bool in_time;      /* blocks leave in place, and those that never meet in time share places */
+    TimeBlocks blocks; /* where in_time */
 } Rewritten;
 
 typedef struct {

@@ -10,7 +10,7 @@ static bool is_minimal(const Rewritten *code, const Plan *plan, uint32_t tensor)
     return loop == NO_LOOP || plan_loop(plan, code->origin[tensor], loop)->cut;
 }
 
-static uint64_t count_conflicts(const Nodes *nodes, Arena *scratch) {
+uint64_t count_conflicts(const Nodes *nodes, Arena *scratch) {
     int64_t *change = NEW_ARRAY(scratch, int64_t, (size_t)nodes->npoints + 1);
     uint32_t *starts = NEW_ARRAY(scratch, uint32_t, nodes->npoints);
     for (uint32_t n = 0; n < nodes->count; n++)

@@ -21,6 +21,9 @@ typedef struct {
     uint32_t coalesced; /* pairs of partners that share their place */
 } Round;
 
+/* Pairs of intervals of nodes that overlap. O(intervals + points). */
+uint64_t count_conflicts(const Nodes *nodes, Arena *scratch);
+
 /* Live ranges as a cost model sees them: `live`, or with loops opaque for the flat allocator. */
 Live model_ranges(const Func *func, const Live *live, bool flat, Arena *arena);
 

@@ -632,7 +632,9 @@ static void narrow_load(Folder *folder, uint32_t inst, const bool *needed) {
         wanted += needed[points[i]];
     folder->dropped[inst] = (count > 0 && wanted == 0) || is_dead(folder->decided->facts, inst);
     const Inst *info = &folder->func->insts[inst];
-    if (wanted == count || wanted == 0 || !names_one_block(folder, &info->operands[0])) return;
+    if (folder->decided->settled || wanted == count || wanted == 0 ||
+        !names_one_block(folder, &info->operands[0]))
+        return;
     arena_reset(&folder->probe);
     Sides sides = sides_of(folder, inst, 0);
     Iterations all = iterations_of(folder, inst, &sides);
@@ -812,11 +814,24 @@ static void move_tensor(Rewritten *rewritten, uint32_t to, uint32_t from) {
     if (live) live->blocks[to] = live->blocks[from];
 }
 
+static void renumber_blocks(TimeBlocks *blocks, const uint32_t *new_id) {
+    uint32_t count = 0;
+    for (uint32_t n = 0; n < blocks->nodes.count; n++) {
+        Node node = blocks->nodes.items[n];
+        node.tensor = new_id[node.tensor];
+        if (node.tensor == UINT32_MAX) continue;
+        blocks->block[count] = blocks->block[n];
+        blocks->nodes.items[count++] = node;
+    }
+    blocks->nodes.count = count;
+}
+
 void drop_unnamed(Rewritten *rewritten, const Func *from, Arena *arena) {
     Func *func = rewritten->func;
     const bool *named = find_named(func, arena), *was = find_named(from, arena);
     const bool *spilled = find_spilled(rewritten, arena);
     uint32_t *new_id = RAW_ARRAY(arena, uint32_t, func->ntensors), count = 0;
+    memset(new_id, 0xFF, func->ntensors * sizeof *new_id);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         bool copy = rewritten->role[t] == ROLE_COPY;
         bool gone = rewritten->role[t] == ROLE_KEPT && func->tensors[t].space == SPACE_SB &&
@@ -826,6 +841,7 @@ void drop_unnamed(Rewritten *rewritten, const Func *from, Arena *arena) {
         new_id[t] = count++;
     }
     func->ntensors = count;
+    renumber_blocks(&rewritten->blocks, new_id);
     for (uint32_t i = 0; i < func->ninsts; i++)
         for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++) {
             /* The operands were made for this text and belong to it. */

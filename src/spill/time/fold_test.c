@@ -246,7 +246,7 @@ static bool try_module(const Module *module, uint64_t seed, uint32_t *cut, Arena
     for (uint32_t g = 0; g < ngaps; g++)
         asked[g] = folded.kept[g];
     Webs webs = find_webs(&folded.facts, folded.kept, arena);
-    Decided decided = {&folded.facts, &webs, folded.kept};
+    Decided decided = {.facts = &folded.facts, .webs = &webs, .kept = folded.kept};
     if (!fold(&decided, arena, &folded.result)) return false;
     for (uint32_t g = 0; g < ngaps; g++) {
         assert_true(asked[g] || !folded.kept[g]);

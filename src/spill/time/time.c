@@ -260,10 +260,29 @@ static void set_places(State *state, const Answer *answer) {
     }
 }
 
+static void note_blocks(State *state, const Answer *answer) {
+    const Cells *cells = &answer->webs.facts.cells;
+    TimeBlocks *blocks = &state->code.blocks;
+    blocks->nodes = cell_nodes(&answer->webs.facts, answer->kept, &state->memory);
+    blocks->block = RAW_ARRAY(&state->memory, uint32_t, blocks->nodes.count);
+    for (uint32_t c = 0; c < cells->ncells; c++)
+        if (blocks->nodes.of[c] != NO_NODE)
+            blocks->block[blocks->nodes.of[c]] = (uint32_t)cell_block(cells, c);
+}
+
+static bool has_spill_code(const Func *func) {
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        if (dma_is_inserted(&func->insts[i])) return true;
+    return false;
+}
+
 /* Folds the answer, and once more where what is kept in the end falls into more webs than it was
  * placed in: else the result would be split when it is read again. */
 static bool fold_answer(State *state, const Outlook *outlook, Answer *answer) {
-    Decided decided = {&outlook->facts, &answer->webs, answer->kept};
+    Decided decided = {.facts = &outlook->facts,
+                       .webs = &answer->webs,
+                       .kept = answer->kept,
+                       .settled = answer->uncut && has_spill_code(state->facts->func)};
     if (!fold(&decided, &state->memory, &state->code)) return false;
     if (answer->uncut) return true;
     Answer last = answer_with(state, outlook, answer->kept, answer);
@@ -286,6 +305,7 @@ static const char *spill_blocks(State *state) {
     if (is_past_cap(state)) return "too many reloads";
     state->code.in_time = true;
     set_places(state, &answer);
+    note_blocks(state, &answer);
     drop_dead_loads(&state->code, &state->memory);
     project_live(&answer.webs, answer.kept, &state->code, &state->memory);
     drop_unnamed(&state->code, answer.webs.facts.func, &state->memory);
