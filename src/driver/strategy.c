@@ -187,11 +187,23 @@ static bool is_over_capacity(const Facts *facts) {
     return !has_elidable_copy(facts->func) && facts->uncut->pressure.peak > facts->size;
 }
 
+/* True if the row lists pairs of what lives at once, and they are too many: the layout in time
+ * those of blocks, the joint search and hints those of tensors. */
+static bool is_quadratic(const Facts *facts, const Strategy *row) {
+    enum { MOST_CELLS = 1 << 15, MOST_PAIRS = 1 << 28 };
+    const Round *uncut = facts->uncut;
+    if (row->start == START_TIME)
+        return uncut->conflicts > MOST_PAIRS || nodes_blocks(&uncut->nodes) > MOST_CELLS;
+    bool lists = row->start == START_JOINT || row->spiller == SPILL_CONFLICTS;
+    return lists && uncut->conflicts > MOST_PAIRS;
+}
+
 static bool admits(const Facts *facts, const Options *options, const Strategy *row, int effort) {
     enum { USUAL = 2 };
     if (row->start == START_TIME && !admits_time(facts, options)) return false;
     if (options->no_spill && row->start != START_TIME && is_over_capacity(facts)) return false;
     if (row->effort > effort || facts->func->ninsts > row->longest) return false;
+    if (is_quadratic(facts, row)) return false;
     if (row->start == START_JOINT && !options->split) return false;   /* it moves tensors */
     if (row->few_cuts && facts->func->ninsts <= MEDIUM) return false; /* `joint` does the same */
     if (row->flat && row->metric == 0 && options->allocator == ALLOCATOR_FLAT)
