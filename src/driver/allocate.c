@@ -100,9 +100,11 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 
 /* ---- failure ---- */
 
-/* What would help, in notes; `may_spill`: to be allocated at all. */
+/* What would help, in notes; `may_spill`: to be allocated at all. Where thousands of tensors take
+ * the room no single change helps, and each try is long. */
 static void advise(Job *job, const Shortage *shortage, bool may_spill) {
-    if (!job->options->advise) return;
+    enum { MOST_TENSORS = 4096 };
+    if (!job->options->advise || shortage->count > MOST_TENSORS) return;
     FitQuestion question = {job->func, job->target, job->options, may_spill};
     FitChanges changes = find_changes(&question, shortage, job->arena);
     for (uint32_t i = 0; i < changes.count; i++) {
