@@ -303,11 +303,14 @@ static void settle_places(Job *job, Arena *scratch) {
     mark_copies(job->code.func, job->arena);
 }
 
-/* True for loads of what must stay, which are kept though nothing may need them. */
-static bool loads_resident(const Func *func, const Inst *inst) {
+/* True for loads of what must stay, which are kept though nothing may need them, and of several
+ * blocks, of which some may be all that is read. */
+static bool loads_too_much(const Func *func, const Inst *inst) {
     if (inst->kind != OP_LOAD) return false;
     const Tensor *tensor = &func->tensors[inst_dst(inst)->tensor];
-    return tensor->fixed || tensor->pin || tensor->output || tensor->input || inst->accumulate;
+    BlockSpan span = operand_blocks(func, inst_dst(inst));
+    return tensor->fixed || tensor->pin || tensor->output || tensor->input || inst->accumulate ||
+           span.last > span.first;
 }
 
 /* True if straight code is left as it is, but for loads that nothing needs: then nothing is
@@ -317,7 +320,7 @@ static bool adds_nothing(const Job *job) {
     bool plain = job->func->nloops == 0 && figures->saves == 0 && figures->reloads == 0;
     for (uint32_t i = 0; plain && i < job->func->ninsts; i++) {
         const Inst *inst = &job->func->insts[i];
-        plain &= !loads_resident(job->func, inst);
+        plain &= !loads_too_much(job->func, inst);
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
             plain &= operand_is_whole(job->func, &inst->operands[o]);
     }
