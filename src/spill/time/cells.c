@@ -1,5 +1,6 @@
 #include "spill/time/cells.h"
 
+#include "ir/region.h"
 #include "ir/runs.h"
 #include "support/search.h"
 
@@ -128,19 +129,55 @@ static bool add_point(CellPass *pass, uint32_t point) {
     return pass->nnamed <= pass->most;
 }
 
-/* A part that is written leaves a rest that must be there only if something reads the block later.
- * In a run, round the back edge, something may. */
-static void forget_rests(CellPass *pass, const bool *partly) {
-    Cells *cells = pass->cells;
-    for (uint32_t c = 0; c < cells->ncells; c++) {
-        bool needed = pass->func->tensors[cells->tensor[c]].output;
-        for (uint32_t a = cells->first[c + 1]; a-- > cells->first[c];) {
-            CellAccess *access = &cells->accesses[a];
-            needed |= pass->timeline->points[access->point].run != NO_RUN;
-            if (partly[a]) access->reads = needed;
-            needed = access->reads || (needed && !access->writes);
-        }
+/* What an instruction may read of any block of a tensor. */
+static Region region_read(const Func *func, const Inst *inst, uint32_t tensor) {
+    Region region = {0};
+    for (uint32_t o = inst->accumulate ? 0 : inst->ndst; o < inst->ndst + inst->nsrc; o++)
+        if (inst->operands[o].tensor == tensor)
+            region = region_hull(region, operand_region(func, &inst->operands[o]));
+    return region;
+}
+
+/* What it surely writes of each block that it writes; empty where several operands may. */
+static Region region_written(const Inst *inst, uint32_t tensor) {
+    Region region = {0};
+    uint32_t count = 0;
+    for (uint32_t o = 0; o < inst->ndst; o++)
+        if (inst->operands[o].tensor == tensor && count++ == 0 && inst->operands[o].region)
+            region = *inst->operands[o].region;
+    return count == 1 ? region : (Region){0};
+}
+
+/* True if `region` has all of `part`, as spill code moves it. */
+static bool covers(Region region, Region part, const Tensor *tensor) {
+    if (part.p1 == 0) return true;
+    part = region_widened(tensor, part);
+    return region.p0 <= part.p0 && part.p1 <= region.p1 && region.b0 <= part.b0 &&
+           part.b1 <= region.b1;
+}
+
+/* A part that is written leaves a rest that must be there only if something reads of it later. In a
+ * run, round the back edge, something may. */
+static void forget_rests_of(const CellPass *pass, uint32_t cell, const bool *partly) {
+    const Cells *cells = pass->cells;
+    uint32_t t = cells->tensor[cell];
+    const Tensor *tensor = &pass->func->tensors[t];
+    Region needed = tensor->output ? whole_region(tensor) : (Region){0};
+    for (uint32_t a = cells->first[cell + 1]; a-- > cells->first[cell];) {
+        CellAccess *access = &cells->accesses[a];
+        const TimePoint *at = &pass->timeline->points[access->point];
+        const Inst *inst = &pass->func->insts[at->inst];
+        if (at->run != NO_RUN) needed = whole_region(tensor);
+        if (partly[a]) access->reads = !covers(region_written(inst, t), needed, tensor);
+        if (access->writes && !access->reads) needed = (Region){0};
+        if (access->reads && !partly[a])
+            needed = region_hull(needed, region_read(pass->func, inst, t));
     }
+}
+
+static void forget_rests(CellPass *pass, const bool *partly) {
+    for (uint32_t c = 0; c < pass->cells->ncells; c++)
+        forget_rests_of(pass, c, partly);
 }
 
 static void gather(CellPass *pass, Arena *arena) {
