@@ -5,6 +5,12 @@
 #include "ir/names.h"
 #include "text/word.h"
 
+/* What was allocated. */
+typedef struct {
+    const FuncJob *jobs;
+    uint32_t count;
+} FuncJobs;
+
 /* ---- the argument ---- */
 
 /* Takes a name off the front of `text`: one in quotes, or all before `end`. */
@@ -40,14 +46,13 @@ static ExitStatus fail_to_find(const char *what, const char *sigil, Str name, co
                 sigil, STR_ARGS(name), sigil, STR_ARGS(near));
 }
 
-static ExitStatus find_func(ExplainArgument *explained, Str name, const Module *module,
-                            Arena *arena) {
+static ExitStatus find_func(Wish *wish, Str name, const Module *module, Arena *arena) {
     Str *names = RAW_ARRAY(arena, Str, module->nfuncs);
     for (uint32_t f = 0; f < module->nfuncs; f++) {
         names[f] = module->funcs[f].name;
-        if (str_equal(names[f], name)) explained->func = &module->funcs[f];
+        if (str_equal(names[f], name)) wish->func = &module->funcs[f];
     }
-    if (explained->func) return EXIT_DONE;
+    if (wish->func) return EXIT_DONE;
     return fail_to_find("function", "@", name, names, module->nfuncs);
 }
 
@@ -63,26 +68,23 @@ static bool is_derived(Str name, Str from) {
     return false;
 }
 
-static ExitStatus find_tensor(const ExplainArgument *explained, const Module *module,
-                              Arena *arena) {
+static ExitStatus find_tensor(const Wish *wish, const Module *module, Arena *arena) {
     Str *names = NULL;
     size_t count = 0, capacity = 0;
     for (uint32_t f = 0; f < module->nfuncs; f++) {
         const Func *func = &module->funcs[f];
-        for (uint32_t t = 0; t < func->ntensors && explained_is_in(explained, func); t++) {
+        for (uint32_t t = 0; t < func->ntensors && wish_is_of(wish, func); t++) {
             Str one = func->tensors[t].name;
-            if (str_equal(one, explained->tensor) || is_derived(explained->tensor, one))
-                return EXIT_DONE;
+            if (str_equal(one, wish->tensor) || is_derived(wish->tensor, one)) return EXIT_DONE;
             PUSH(arena, names, count, capacity, one);
         }
     }
-    return fail_to_find("tensor", "", explained->tensor, names, count);
+    return fail_to_find("tensor", "", wish->tensor, names, count);
 }
 
-ExitStatus explained_find(ExplainArgument *explained, const char *argument, const Module *module,
-                          Arena *arena) {
+/* Reads `[@FUNCTION:][%]TENSOR` and finds both in `module`. */
+static ExitStatus find_wish(Wish *wish, const char *argument, const Module *module, Arena *arena) {
     Str rest = str_from(argument);
-    *explained = (ExplainArgument){0};
     if (take_char(&rest, '@')) {
         Str func = take_name(&rest, ':', arena);
         if (!take_char(&rest, ':'))
@@ -90,30 +92,46 @@ ExitStatus explained_find(ExplainArgument *explained, const char *argument, cons
                         "option '--explain': '%s' names no tensor; @FUNCTION:%%TENSOR "
                         "does",
                         argument);
-        ExitStatus status = find_func(explained, func, module, arena);
+        ExitStatus status = find_func(wish, func, module, arena);
         if (status != EXIT_DONE) return status;
     }
     take_char(&rest, '%');
     Str whole = rest;
-    explained->tensor = take_name(&rest, '\0', arena);
-    if (rest.length > 0) explained->tensor = whole; /* something stands behind the quotes */
-    return find_tensor(explained, module, arena);
+    wish->tensor = take_name(&rest, '\0', arena);
+    if (rest.length > 0) wish->tensor = whole; /* something stands behind the quotes */
+    return find_tensor(wish, module, arena);
 }
 
-bool explained_is_in(const ExplainArgument *explained, const Func *func) {
-    return !explained->func || explained->func == func;
+ExitStatus explained_find(Wishes *explained, const TextList *arguments, const Module *module,
+                          Arena *arena) {
+    Wish *wishes = NEW_ARRAY(arena, Wish, arguments->count);
+    uint32_t count = 0;
+    ExitStatus status = EXIT_DONE;
+    for (size_t i = 0; i < arguments->count && status == EXIT_DONE; i++)
+        if (arguments->items[i])
+            status = find_wish(&wishes[count++], arguments->items[i], module, arena);
+    *explained = (Wishes){wishes, count};
+    return status;
 }
 
-ExitStatus explained_check(const ExplainArgument *explained, const FuncJob *jobs, uint32_t count,
-                           Arena *arena) {
+static ExitStatus check_wish(const Wishes *explained, uint32_t wish, const FuncJobs *done,
+                             Arena *arena) {
     Str *names = NULL;
     size_t known = 0, capacity = 0;
-    for (uint32_t i = 0; i < count; i++) {
-        const Func *func = jobs[i].result.func;
-        if (!explained_is_in(explained, jobs[i].func)) continue;
-        if (jobs[i].result.explanation.length > 0) return EXIT_DONE;
-        for (uint32_t t = 0; t < func->ntensors; t++)
-            PUSH(arena, names, known, capacity, func->tensors[t].name);
+    for (uint32_t i = 0; i < done->count; i++) {
+        const Allocation *result = &done->jobs[i].result;
+        if (!wish_is_of(&explained->items[wish], done->jobs[i].func)) continue;
+        if (result->explained[wish]) return EXIT_DONE;
+        for (uint32_t t = 0; t < result->func->ntensors; t++)
+            PUSH(arena, names, known, capacity, result->func->tensors[t].name);
     }
-    return fail_to_find("tensor", "", explained->tensor, names, known);
+    return fail_to_find("tensor", "", explained->items[wish].tensor, names, known);
+}
+
+ExitStatus explained_check(const Wishes *explained, const FuncJob *jobs, uint32_t count,
+                           Arena *arena) {
+    ExitStatus status = EXIT_DONE;
+    for (uint32_t i = 0; i < explained->count && status == EXIT_DONE; i++)
+        status = check_wish(explained, i, &(FuncJobs){jobs, count}, arena);
+    return status;
 }

@@ -27,9 +27,9 @@ static void write_wrapped(const char *text, uint32_t column, Writer *out) {
 static void write_help_row(const OptionRow *row, Writer *out) {
     char left[64], right[256];
     char letter[] = {'-', row->letter, ',', ' ', '\0'};
-    const char *open = row->kind == STORE_OPTIONAL_TEXT ? "[=" : row->argument ? "=" : "";
+    const char *open = row_is_optional(row) ? "[=" : row->argument ? "=" : "";
     snprintf(left, sizeof left, "  %s--%s%s%s%s", row->letter ? letter : "    ", row->name, open,
-             row->argument ? row->argument : "", row->kind == STORE_OPTIONAL_TEXT ? "]" : "");
+             row->argument ? row->argument : "", row_is_optional(row) ? "]" : "");
     snprintf(right, sizeof right, row->fallback ? "%s (default: %s)" : "%s", row->help,
              row->fallback);
     uint32_t column = (uint32_t)strlen(left);
@@ -133,7 +133,7 @@ static void write_bash(Writer *out) {
 /* What zsh puts between the colons for the argument of an option. */
 static void write_zsh_argument(const OptionRow *row, Writer *out) {
     if (!row->argument) return;
-    write_format(out, "%s:%s:", row->kind == STORE_OPTIONAL_TEXT ? ":" : "", row->argument);
+    write_format(out, "%s:%s:", row_is_optional(row) ? ":" : "", row->argument);
     if (row->kind == STORE_CHOICE) write_format(out, "(%s)", row->choices);
     if (strcmp(row->name, "target") == 0) {
         write_char(out, '(');
@@ -155,7 +155,9 @@ static void write_zsh(Writer *out) {
         if (row->letter)
             write_format(out, "%s,--%s%s}'[", row->argument ? "+" : "", row->name,
                          row->argument ? "=" : "");
-        if (!row->letter) write_format(out, "  '--%s%s[", row->name, row->argument ? "=-" : "");
+        if (!row->letter)
+            write_format(out, "  '%s--%s%s[", row_is_repeated(row) ? "*" : "", row->name,
+                         row->argument ? "=-" : "");
         for (const char *c = row->help; *c; c++) {
             if (*c == '\'')
                 write_text(out, "'\\''");

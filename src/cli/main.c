@@ -26,10 +26,14 @@ static void keep_freed_memory(void) {
 
 int main(int argc, char **argv) {
     CommandLine line;
+    Arena arena; /* of the command line */
     hold_standard_streams();
     keep_freed_memory();
     signal(SIGPIPE, SIG_IGN); /* a reader that went away is a failed write: exit 3 */
     signal(SIGXFSZ, SIG_IGN); /* and so is a file that may not grow */
-    if (!command_line_read(&line, argc, argv)) return EXIT_WRONG;
-    return (int)run(&line);
+    arena_init(&arena);
+    bool good = command_line_read(&line, argc, argv, &arena);
+    ExitStatus status = good ? run(&line) : EXIT_WRONG;
+    arena_free(&arena);
+    return (int)status;
 }

@@ -7,11 +7,12 @@
 #include "cli/options.h"
 
 typedef enum {
-    STORE_TEXT,          /* the argument, as it is */
-    STORE_OPTIONAL_TEXT, /* the argument, or "" */
-    STORE_CHOICE,        /* the position of the argument in `choices`; an enum */
-    STORE_INT,           /* a number from `low` to `high` */
-    STORE_BYTES,         /* the same, with K or M after it or not; an int64_t */
+    STORE_TEXT,           /* the argument, as it is */
+    STORE_OPTIONAL_TEXT,  /* the argument, or "" */
+    STORE_OPTIONAL_TEXTS, /* the same, or NULL, as often as it is given: a TextList */
+    STORE_CHOICE,         /* the position of the argument in `choices`; an enum */
+    STORE_INT,            /* a number from `low` to `high` */
+    STORE_BYTES,          /* the same, with K or M after it or not; an int64_t */
     STORE_UINT64,
     STORE_SECONDS, /* a decimal number; a double */
     STORE_VALUE,   /* no argument: the number `low`; an enum */
@@ -39,6 +40,16 @@ typedef struct {
     int64_t low, high;    /* numbers */
     const char *choices;  /* STORE_CHOICE: names separated by blanks */
 } OptionRow;
+
+/* True if the option may stand without its argument. */
+static inline bool row_is_optional(const OptionRow *row) {
+    return row->kind == STORE_OPTIONAL_TEXT || row->kind == STORE_OPTIONAL_TEXTS;
+}
+
+/* True if each time that the option is given counts, not the last alone. */
+static inline bool row_is_repeated(const OptionRow *row) {
+    return row->kind == STORE_OPTIONAL_TEXTS;
+}
 
 extern const OptionRow OPTION_ROWS[];
 extern const int OPTION_COUNT;

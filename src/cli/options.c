@@ -48,8 +48,10 @@ const OptionRow OPTION_ROWS[] = {
      "stop with exit status 1 past it; at effort 9 write the best result found", 0, 0, NULL},
     {"dma-optlevel", 0, STORE_INT, IN_ALLOCATE, FIELD(options.dma_optlevel), "N", "1",
      "above 4 the flat allocator prices rematerialisable reads once more", 0, INT_MAX, NULL},
-    {"explain", 0, STORE_TEXT, IN_ALLOCATE, FIELD(explain), "TENSOR", NULL,
-     "say on standard error why it sits where it does or was spilled", 0, 0, NULL},
+    {"explain", 0, STORE_OPTIONAL_TEXTS, IN_ALLOCATE, FIELD(explain), "TENSOR", NULL,
+     "say on standard error why it sits where it does or was spilled; without a name what was "
+     "spilled, the peak and what would fit; may be given several times",
+     0, 0, NULL},
     {"no-spill", 0, STORE_TRUE, IN_ALLOCATE, FIELD(options.no_spill), NULL, NULL,
      "exit with status 1, and say what would make it fit, where anything would have to leave", 0, 0,
      NULL},
@@ -201,6 +203,10 @@ static bool store_mode(CommandLine *line, const OptionRow *row) {
     return true;
 }
 
+static void store_more(CommandLine *line, TextList *list, const char *argument) {
+    PUSH(line->arena, list->items, list->count, list->capacity, argument);
+}
+
 static bool store(CommandLine *line, const OptionRow *row, const char *argument) {
     void *field = (char *)line + row->field;
     int64_t number = 0;
@@ -212,6 +218,9 @@ static bool store(CommandLine *line, const OptionRow *row, const char *argument)
         break;
     case STORE_OPTIONAL_TEXT:
         *(const char **)field = argument ? argument : "";
+        break;
+    case STORE_OPTIONAL_TEXTS:
+        store_more(line, field, argument);
         break;
     case STORE_CHOICE:
         return store_choice(row, argument, field);
@@ -287,9 +296,9 @@ static void make_getopt_tables(struct option longs[ROW_COUNT + 1], char shorts[2
     *shorts++ = ':';
     for (int i = 0; i < ROW_COUNT; i++) {
         const OptionRow *row = &OPTION_ROWS[i];
-        int has_argument = row->kind == STORE_OPTIONAL_TEXT ? optional_argument
-                           : takes_argument(row)            ? required_argument
-                                                            : no_argument;
+        int has_argument = row_is_optional(row)  ? optional_argument
+                           : takes_argument(row) ? required_argument
+                                                 : no_argument;
         longs[i] = (struct option){row->name, has_argument, NULL, LONG_BASE + i};
         if (!row->letter) continue;
         *shorts++ = row->letter;
@@ -325,7 +334,7 @@ static bool check_emit(const CommandLine *line) {
                          : allocates                         ? NULL
                          : line->stats                       ? "stats"
                          : line->certificate                 ? "certificate"
-                         : line->explain                     ? "explain"
+                         : line->explain.count > 0           ? "explain"
                          : line->previous                    ? "previous"
                                                              : NULL;
     if (!option) return true;
@@ -382,12 +391,22 @@ static bool check_files(const CommandLine *line) {
     return true;
 }
 
+bool command_line_explains_all(const CommandLine *line) {
+    for (size_t i = 0; i < line->explain.count; i++)
+        if (!line->explain.items[i]) return true;
+    return false;
+}
+
 static bool take_files(CommandLine *line, int count, char **files) {
     int most = line->mode == MODE_ALLOCATE ? 1 : 2;
     if (count > most) {
-        bool apart = line->stats && !*line->stats; /* its file, perhaps */
+        const char *apart = "";
+        if (line->stats && !*line->stats)
+            apart = "; option '--stats' takes a file as '--stats=FILE'";
+        if (command_line_explains_all(line) /* then this may be its name */)
+            apart = "; option '--explain' takes a tensor as '--explain=TENSOR'";
         return complain("more than %d input file%s: '%s'%s", most, most > 1 ? "s" : "", files[most],
-                        apart ? "; option '--stats' takes a file as '--stats=FILE'" : "");
+                        apart);
     }
     for (int i = 0; i < count; i++)
         line->files[line->file_count++] = files[i];
@@ -401,8 +420,8 @@ static bool check_combinations(const CommandLine *line, const bool given[ROW_COU
 }
 
 /* What help shows as the default is what is stored. */
-static void store_defaults(CommandLine *line) {
-    *line = (CommandLine){.options = options_default()};
+static void store_defaults(CommandLine *line, Arena *arena) {
+    *line = (CommandLine){.options = options_default(), .arena = arena};
     for (int i = 0; i < ROW_COUNT; i++) {
         const OptionRow *row = &OPTION_ROWS[i];
         if (row->fallback && row->kind >= STORE_CHOICE && row->kind != STORE_BYTES)
@@ -410,11 +429,11 @@ static void store_defaults(CommandLine *line) {
     }
 }
 
-bool command_line_read(CommandLine *line, int argc, char **argv) {
+bool command_line_read(CommandLine *line, int argc, char **argv, Arena *arena) {
     struct option longs[ROW_COUNT + 1];
     char shorts[2 * ROW_COUNT + 2];
     bool given[ROW_COUNT] = {false};
-    store_defaults(line);
+    store_defaults(line, arena);
     make_getopt_tables(longs, shorts);
     opterr = 0;
     for (;;) {

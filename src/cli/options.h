@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "driver/options.h"
+#include "support/arena.h"
 #include "support/writer.h"
 
 #define SBALLOC_VERSION "1.0"
@@ -25,6 +26,12 @@ typedef enum { COLOR_AUTO, COLOR_ALWAYS, COLOR_NEVER } ColorWhen;
 typedef enum { LOUD_NORMAL, LOUD_VERBOSE, LOUD_QUIET } Loudness;
 typedef enum { SHELL_BASH, SHELL_ZSH } Shell;
 
+/* The arguments of an option that may be given several times, in their order. */
+typedef struct {
+    const char **items; /* NULL: given without one */
+    size_t count, capacity;
+} TextList;
+
 /* Strings are argv's own. */
 typedef struct {
     Mode mode;
@@ -39,17 +46,22 @@ typedef struct {
     const char *output;      /* -o; NULL: standard output */
     const char *target;      /* --target, or NULL */
     int64_t sb_bytes;        /* --sb-bytes, or 0 */
-    const char *explain;     /* tensor, or NULL */
+    TextList explain;        /* tensors */
     const char *previous;    /* file, or NULL */
     const char *stats;       /* file, "" for standard error, or NULL */
     const char *svg;         /* file, or NULL */
     const char *html;        /* file, or NULL */
     const char *certificate; /* file, or NULL */
     int jobs;
+    Arena *arena; /* of lists */
 } CommandLine;
 
-/* Reads the arguments. Where they are wrong, says so on standard error and returns false. */
-bool command_line_read(CommandLine *line, int argc, char **argv);
+/* Reads the arguments; lists live in `arena`. Where they are wrong, says so on standard error and
+ * returns false. */
+bool command_line_read(CommandLine *line, int argc, char **argv, Arena *arena);
+
+/* True if --explain is given without a name. */
+bool command_line_explains_all(const CommandLine *line);
 
 void write_help(Writer *out);
 

@@ -60,15 +60,12 @@ static bool print_lines(Str lines) {
 
 /* Prints what the allocation of each function has to say, in the order of functions. Returns the
  * gravest status. */
-static ExitStatus report_jobs(const FuncJob *jobs, Input *input, const CommandLine *line,
-                              const ExplainArgument *explained) {
+static ExitStatus report_jobs(const FuncJob *jobs, Input *input, const CommandLine *line) {
     ExitStatus worst = EXIT_DONE;
     bool printed = true;
     for (uint32_t i = 0; i < input->module.nfuncs; i++) {
         const Allocation *result = &jobs[i].result;
-        printed = printed && print_lines(result->log);
-        if (printed && explained_is_in(explained, jobs[i].func))
-            printed = print_lines(result->explanation);
+        printed = printed && print_lines(result->log) && print_lines(result->explanation);
         diag_append(&input->diags, &jobs[i].diags);
         if (exit_of(result->status) > worst) worst = exit_of(result->status);
     }
@@ -77,14 +74,14 @@ static ExitStatus report_jobs(const FuncJob *jobs, Input *input, const CommandLi
 }
 
 static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,
-                                 const ExplainArgument *explained, Arena *arena) {
+                                 Arena *arena) {
     Progress progress;
     progress_begin(&progress, line, "allocating", &input->module);
     FuncJob *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
     progress_end(&progress);
-    ExitStatus status = report_jobs(jobs, input, line, explained);
-    if (status == EXIT_DONE && options->explain)
-        status = explained_check(explained, jobs, input->module.nfuncs, arena);
+    ExitStatus status = report_jobs(jobs, input, line);
+    if (status == EXIT_DONE)
+        status = explained_check(&options->explain, jobs, input->module.nfuncs, arena);
     if (status == EXIT_DONE) {
         status = write_results(line, input, jobs, arena);
     } else {
@@ -99,23 +96,21 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
 static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *arena) {
     Options options = line->options;
     Input previous;
-    options.peaks = line->stats || line->svg || line->format == FORMAT_JSON || options.verbose;
+    options.explain_spilled = command_line_explains_all(line);
+    options.peaks = line->stats || line->svg || line->format == FORMAT_JSON || options.verbose ||
+                    options.explain_spilled;
     options.source = &input->source;
     options.advise = true;
     if (options.peaks || options.no_spill)
         input->source.lines = source_lines(&input->source, arena);
-    ExplainArgument explained = {0};
-    if (line->explain) {
-        ExitStatus status = explained_find(&explained, line->explain, &input->module, arena);
-        if (status != EXIT_DONE) return status;
-        options.explain = &explained.tensor;
-    }
+    ExitStatus status = explained_find(&options.explain, &line->explain, &input->module, arena);
+    if (status != EXIT_DONE) return status;
     if (line->previous) {
-        ExitStatus status = input_read(&previous, arena, line->previous, line);
+        status = input_read(&previous, arena, line->previous, line);
         if (status != EXIT_DONE) return status;
         options.previous = &previous.module;
     }
-    return allocate_input(input, line, &options, &explained, arena);
+    return allocate_input(input, line, &options, arena);
 }
 
 static ExitStatus run_allocate(const CommandLine *line, Arena *arena) {

@@ -100,11 +100,13 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 
 /* ---- failure ---- */
 
+static const char NO_CHANGE[] = "found no single change that would make it fit";
+enum { MOST_SHORT = 4096 };
+
 /* What would help, in notes; `may_spill`: to be allocated at all. Where thousands of tensors take
  * the room no single change helps, and each try is long. */
 static void advise(Job *job, const Shortage *shortage, bool may_spill) {
-    enum { MOST_TENSORS = 4096 };
-    if (!job->options->advise || shortage->count > MOST_TENSORS) return;
+    if (!job->options->advise || shortage->count > MOST_SHORT) return;
     FitQuestion question = {job->func, job->target, job->options, may_spill};
     FitChanges changes = find_changes(&question, shortage, job->arena);
     for (uint32_t i = 0; i < changes.count; i++) {
@@ -116,9 +118,7 @@ static void advise(Job *job, const Shortage *shortage, bool may_spill) {
         diag_note(job->diags, span, false, "would fit: %.*s", (int)text.length, text.buffer);
         writer_free(&text);
     }
-    if (changes.count == 0)
-        diag_note(job->diags, job->func->span, false,
-                  "found no single change that would make it fit");
+    if (changes.count == 0) diag_note(job->diags, job->func->span, false, "%s", NO_CHANGE);
 }
 
 static Shortage shortage_at(const Peak *peak, Arena *arena) {
@@ -508,16 +508,57 @@ static void find_peaks(Job *job) {
         figures->peak_before = find_peak(&before, job->arena);
 }
 
-static void explain_result(Job *job) {
+/* What would help where something was spilled, in lines as those of -v. */
+static void explain_changes(Job *job, Writer *out) {
+    const Peak *peak = find_own_peak(job, false);
+    if (!peak || peak->count > MOST_SHORT) return;
+    Shortage shortage = shortage_at(peak, job->arena);
+    FitQuestion question = {job->func, job->target, job->options, false};
+    FitChanges changes = find_changes(&question, &shortage, job->arena);
+    for (uint32_t i = 0; i < changes.count; i++) {
+        write_str(out, job->func->name);
+        write_text(out, ":   would fit: ");
+        write_change(job->func, changes.items[i], job->options->source, out);
+        write_char(out, '\n');
+    }
+    if (changes.count > 0) return;
+    write_str(out, job->func->name);
+    write_format(out, ":   %s\n", NO_CHANGE);
+}
+
+/* Who was spilled, and the peaks, which -v has told already; what would make it fit. */
+static void explain_spilled(Job *job, Writer *out) {
+    const Report *figures = &job->result.report;
+    if (!job->options->verbose) report_peaks(job->func, job->options->source, figures, out);
+    if (figures->saves + figures->reloads > 0) {
+        explain_changes(job, out);
+        return;
+    }
+    write_str(out, job->func->name);
+    write_text(out, ":   nothing was spilled\n");
+}
+
+static void explain_named(Job *job, Writer *out) {
     Explained about = {.options = job->options,
                        .target = job->target,
+                       .input = job->func,
                        .func = with_given_names(job),
                        .names = job->facts.names,
                        .earlier = &job->earlier,
                        .plan = &job->plan,
                        .result = &job->code,
                        .live = &job->result.live};
-    job->result.explanation = explain(&about, job->arena);
+    bool *found = NEW_ARRAY(job->arena, bool, job->options->explain.count);
+    explain(&about, found, out);
+    job->result.explained = found;
+}
+
+static void explain_result(Job *job) {
+    Writer out;
+    writer_to_memory(&out);
+    if (job->options->explain_spilled) explain_spilled(job, &out);
+    if (job->options->explain.count > 0) explain_named(job, &out);
+    job->result.explanation = take_text(&out, job->arena);
 }
 
 /* What is told of an allocation beside its figures. */
@@ -525,7 +566,7 @@ static void tell(Job *job) {
     const Options *options = job->options;
     if (options->peaks) find_peaks(job);
     if (options->verbose) report_peaks(job->func, options->source, &job->result.report, &job->log);
-    if (options->explain) explain_result(job);
+    explain_result(job);
 }
 
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,

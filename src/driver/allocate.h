@@ -80,6 +80,7 @@ typedef struct {
     Bound bound;                 /* prices that prove bound_cycles; none where that is plain */
     Str log;                     /* the lines of -v */
     Str explanation;             /* of --explain */
+    const bool *explained; /* [options->explain.count] what the function has; NULL: not looked */
 } Allocation;
 
 /* The page that the whole allocator is read from: see allocate.c. Requires a checked function.

@@ -24,20 +24,20 @@ typedef struct {
     Pressure pressure;
     Leaving leaving;    /* of about->result->func */
     uint32_t *moved_to; /* [ninsts of about->func] its point in the result; UINT32_MAX: dropped */
-    Writer out;
+    Writer *out;
 } Explain;
 
-#define SAY(pass, ...) write_format(&(pass)->out, __VA_ARGS__)
+#define SAY(pass, ...) write_format((pass)->out, __VA_ARGS__)
 
 static void say_name(Explain *pass, Str name) {
-    write_char(&pass->out, '%');
-    write_str(&pass->out, name);
+    write_char(pass->out, '%');
+    write_str(pass->out, name);
 }
 
 /* Begins what is said of a tensor. */
 static void say_subject(Explain *pass, Str name) {
-    write_char(&pass->out, '@');
-    write_str(&pass->out, pass->about->func->name);
+    write_char(pass->out, '@');
+    write_str(pass->out, pass->about->func->name);
     SAY(pass, ": ");
     say_name(pass, name);
 }
@@ -47,7 +47,7 @@ static void say_subject(Explain *pass, Str name) {
 /* `kernel.lf:12` */
 static void say_line(Explain *pass, Span span) {
     const Source *source = pass->about->options->source;
-    write_str(&pass->out, source->name);
+    write_str(pass->out, source->name);
     SAY(pass, ":%u", source_place(source, span.begin).line);
 }
 
@@ -345,7 +345,7 @@ static void say_gaps(Explain *pass, uint32_t t) {
         if (!plan->loops[l].cut) continue;
         const Loop *loop = &pass->about->func->loops[plan->loops[l].loop];
         SAY(pass, "  It does not stay on chip from one iteration of the loop over ");
-        write_str(&pass->out, loop->name);
+        write_str(pass->out, loop->name);
         if (pass->about->options->source) {
             SAY(pass, " (");
             say_line(pass, loop->span);
@@ -425,7 +425,7 @@ static void say_transfer(Explain *pass, uint32_t point) {
     say_result_point(pass, point, save ? -1 : 1);
     if (inst->condition) {
         SAY(pass, " where ");
-        print_condition(func, inst->condition, &pass->out);
+        print_condition(func, inst->condition, pass->out);
     }
     SAY(pass, ", %" PRId64 " time%s.\n", runs, runs == 1 ? "" : "s");
 }
@@ -603,16 +603,16 @@ static void explain_all(Explain *pass, Str name) {
             explain_made(pass, u);
 }
 
-Str explain(const Explained *about, Arena *arena) {
+void explain(const Explained *about, bool *found, Writer *out) {
     Arena scratch;
     arena_init(&scratch);
-    Explain pass = {.about = about, .arena = &scratch};
-    writer_to_memory(&pass.out);
+    Explain pass = {.about = about, .arena = &scratch, .out = out};
     start(&pass);
-    explain_all(&pass, *about->options->explain);
-    Str text = {arena_copy(arena, pass.out.buffer ? pass.out.buffer : "", pass.out.length),
-                (uint32_t)pass.out.length};
-    writer_free(&pass.out);
+    for (uint32_t i = 0; i < about->options->explain.count; i++) {
+        const Wish *wish = &about->options->explain.items[i];
+        size_t before = out->length;
+        if (wish_is_of(wish, about->input)) explain_all(&pass, wish->tensor);
+        found[i] = out->length > before;
+    }
     arena_free(&scratch);
-    return text;
 }

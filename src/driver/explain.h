@@ -1,16 +1,18 @@
-/* Explain: why one tensor lies where it does, or was spilled, in plain sentences. */
+/* Explain: why tensors lie where it do, or were spilled, in plain sentences. */
 #ifndef DRIVER_EXPLAIN_H
 #define DRIVER_EXPLAIN_H
 
 #include "analysis/live.h"
 #include "driver/options.h"
 #include "driver/stable.h"
+#include "support/writer.h"
 
 /* A finished allocation, and what it was made from. */
 typedef struct {
     const Options
         *options; /* with `explain`, and `source` where instructions are to be told by line */
     const Target *target;
+    const Func *input;       /* the user's */
     const Func *func;        /* the plan's */
     const Str *names;        /* [func->ntensors] the input's name of each tensor */
     const Earlier *earlier;  /* of --previous; its func is NULL without */
@@ -19,9 +21,10 @@ typedef struct {
     const Live *live;        /* of the result */
 } Explained;
 
-/* The lines about the tensor of that name: one of the input (all its parts, where it was split), a
- * part, a working copy or a home. Empty where the function has none such. O(tensors times intervals
- * + accesses log accesses). */
-Str explain(const Explained *about, Arena *arena);
+/* The lines about each tensor asked for, in the order of asking: one of the input (all its parts,
+ * where it was split), a part, a working copy or a home. Sets `found` [options->explain.count] for
+ * those that the function has. `out` gathers in memory. O(tensors times intervals + accesses log
+ * accesses) for each. */
+void explain(const Explained *about, bool *found, Writer *out);
 
 #endif

@@ -13,6 +13,21 @@ typedef struct {
     uint32_t count;
 } StrategyTable;
 
+/* A tensor that the user asks about. */
+typedef struct {
+    const Func *func; /* NULL: in all that have one of that name */
+    Str tensor;       /* as the format means it: without sigil, quotes and escapes */
+} Wish;
+
+typedef struct {
+    const Wish *items;
+    uint32_t count;
+} Wishes;
+
+static inline bool wish_is_of(const Wish *wish, const Func *func) {
+    return !wish->func || wish->func == func;
+}
+
 typedef struct {
     Emit emit;
     AllocatorName allocator;
@@ -30,7 +45,8 @@ typedef struct {
     bool outcome_only;                        /* only whether it fits counts: no figures */
     bool advise;                              /* tell what would make it fit where it does not */
     bool peaks;                               /* find the peaks for the report */
-    const Str *explain;                       /* tensor to explain, or NULL */
+    Wishes explain;                           /* tensors to explain */
+    bool explain_spilled;                     /* all that was spilled; requires peaks */
     const Source *source;                     /* the input's text, to tell lines; or NULL */
     const Module *previous;                   /* an earlier allocation to stay close to, or NULL */
 } Options;

@@ -15,7 +15,8 @@ static Options quick_options(const FitQuestion *question) {
     options.no_spill = !question->may_spill;
     options.outcome_only = true;
     options.verify = options.verbose = options.peaks = options.advise = false;
-    options.explain = NULL;
+    options.explain = (Wishes){NULL, 0};
+    options.explain_spilled = false;
     options.source = NULL;
     options.previous = NULL;
     return options;
