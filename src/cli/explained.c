@@ -5,6 +5,14 @@
 #include "ir/names.h"
 #include "text/word.h"
 
+/* What is read for an option. */
+typedef struct {
+    const char *option;
+    bool derived; /* a tensor may be one that the allocation makes */
+    const Module *module;
+    Arena *arena;
+} Question;
+
 /* What was allocated. */
 typedef struct {
     const FuncJob *jobs;
@@ -37,23 +45,26 @@ static bool take_char(Str *text, char c) {
 
 /* ---- what there is ---- */
 
-static ExitStatus fail_to_find(const char *what, const char *sigil, Str name, const Str *names,
-                               size_t count) {
+/* `what` begins the name: `function '@`. */
+static ExitStatus fail_to_find(const Question *question, const char *what, Str name,
+                               const Str *names, size_t count) {
+    const char *option = question->option, *sigil = strchr(what, '\'') + 1;
     Str near = str_nearest(name, names, (uint32_t)count);
     if (near.length == 0)
-        return fail(EXIT_WRONG, "option '--explain': no %s '%s%.*s'", what, sigil, STR_ARGS(name));
-    return fail(EXIT_WRONG, "option '--explain': no %s '%s%.*s'; did you mean '%s%.*s'?", what,
-                sigil, STR_ARGS(name), sigil, STR_ARGS(near));
+        return fail(EXIT_WRONG, "option '--%s': no %s%.*s'", option, what, STR_ARGS(name));
+    return fail(EXIT_WRONG, "option '--%s': no %s%.*s'; did you mean '%s%.*s'?", option, what,
+                STR_ARGS(name), sigil, STR_ARGS(near));
 }
 
-static ExitStatus find_func(Wish *wish, Str name, const Module *module, Arena *arena) {
-    Str *names = RAW_ARRAY(arena, Str, module->nfuncs);
+static ExitStatus find_func(const Question *question, Wish *wish, Str name) {
+    const Module *module = question->module;
+    Str *names = RAW_ARRAY(question->arena, Str, module->nfuncs);
     for (uint32_t f = 0; f < module->nfuncs; f++) {
         names[f] = module->funcs[f].name;
         if (str_equal(names[f], name)) wish->func = &module->funcs[f];
     }
     if (wish->func) return EXIT_DONE;
-    return fail_to_find("function", "@", name, names, module->nfuncs);
+    return fail_to_find(question, "function '@", name, names, module->nfuncs);
 }
 
 /* Names made from the input's: copies, homes and parts have them, and which there are is known only
@@ -68,54 +79,66 @@ static bool is_derived(Str name, Str from) {
     return false;
 }
 
-static ExitStatus find_tensor(const Wish *wish, const Module *module, Arena *arena) {
+static ExitStatus find_tensor(const Question *question, const Wish *wish) {
+    const Module *module = question->module;
     Str *names = NULL;
     size_t count = 0, capacity = 0;
     for (uint32_t f = 0; f < module->nfuncs; f++) {
         const Func *func = &module->funcs[f];
         for (uint32_t t = 0; t < func->ntensors && wish_is_of(wish, func); t++) {
             Str one = func->tensors[t].name;
-            if (str_equal(one, wish->tensor) || is_derived(wish->tensor, one)) return EXIT_DONE;
-            PUSH(arena, names, count, capacity, one);
+            if (str_equal(one, wish->tensor) ||
+                (question->derived && is_derived(wish->tensor, one)))
+                return EXIT_DONE;
+            PUSH(question->arena, names, count, capacity, one);
         }
     }
-    return fail_to_find("tensor", "", wish->tensor, names, count);
+    return fail_to_find(question, "tensor '", wish->tensor, names, count);
 }
 
 /* Reads `[@FUNCTION:][%]TENSOR` and finds both in `module`. */
-static ExitStatus find_wish(Wish *wish, const char *argument, const Module *module, Arena *arena) {
+static ExitStatus find_wish(const Question *question, Wish *wish, const char *argument) {
+    Arena *arena = question->arena;
     Str rest = str_from(argument);
     if (take_char(&rest, '@')) {
         Str func = take_name(&rest, ':', arena);
         if (!take_char(&rest, ':'))
             return fail(EXIT_WRONG,
-                        "option '--explain': '%s' names no tensor; @FUNCTION:%%TENSOR "
+                        "option '--%s': '%s' names no tensor; @FUNCTION:%%TENSOR "
                         "does",
-                        argument);
-        ExitStatus status = find_func(wish, func, module, arena);
+                        question->option, argument);
+        ExitStatus status = find_func(question, wish, func);
         if (status != EXIT_DONE) return status;
     }
     take_char(&rest, '%');
     Str whole = rest;
     wish->tensor = take_name(&rest, '\0', arena);
     if (rest.length > 0) wish->tensor = whole; /* something stands behind the quotes */
-    return find_tensor(wish, module, arena);
+    return find_tensor(question, wish);
 }
 
-ExitStatus explained_find(Wishes *explained, const TextList *arguments, const Module *module,
-                          Arena *arena) {
-    Wish *wishes = NEW_ARRAY(arena, Wish, arguments->count);
+static ExitStatus find_wishes(const Question *question, Wishes *wishes, const TextList *arguments) {
+    Wish *items = NEW_ARRAY(question->arena, Wish, arguments->count);
     uint32_t count = 0;
     ExitStatus status = EXIT_DONE;
     for (size_t i = 0; i < arguments->count && status == EXIT_DONE; i++)
-        if (arguments->items[i])
-            status = find_wish(&wishes[count++], arguments->items[i], module, arena);
-    *explained = (Wishes){wishes, count};
+        if (arguments->items[i]) status = find_wish(question, &items[count++], arguments->items[i]);
+    *wishes = (Wishes){items, count};
     return status;
+}
+
+ExitStatus explained_find(Options *options, const CommandLine *line, const Module *module,
+                          Arena *arena) {
+    Question explain = {"explain", true, module, arena};
+    Question headroom = {"headroom", false, module, arena};
+    ExitStatus status = find_wishes(&explain, &options->explain, &line->explain);
+    if (status != EXIT_DONE) return status;
+    return find_wishes(&headroom, &options->headroom, &line->headroom);
 }
 
 static ExitStatus check_wish(const Wishes *explained, uint32_t wish, const FuncJobs *done,
                              Arena *arena) {
+    const Question *question = &(Question){.option = "explain"};
     Str *names = NULL;
     size_t known = 0, capacity = 0;
     for (uint32_t i = 0; i < done->count; i++) {
@@ -125,7 +148,7 @@ static ExitStatus check_wish(const Wishes *explained, uint32_t wish, const FuncJ
         for (uint32_t t = 0; t < result->func->ntensors; t++)
             PUSH(arena, names, known, capacity, result->func->tensors[t].name);
     }
-    return fail_to_find("tensor", "", explained->items[wish].tensor, names, known);
+    return fail_to_find(question, "tensor '", explained->items[wish].tensor, names, known);
 }
 
 ExitStatus explained_check(const Wishes *explained, const FuncJob *jobs, uint32_t count,

@@ -1,4 +1,5 @@
-/* The arguments of --explain: tensors, each in one function or in all that have one of that name.
+/* The arguments of --explain and --headroom: tensors, each in one function or in all that have one
+ * of that name.
  */
 #ifndef CLI_EXPLAINED_H
 #define CLI_EXPLAINED_H
@@ -6,10 +7,10 @@
 #include "cli/input.h"
 #include "cli/jobs.h"
 
-/* Reads `[@FUNCTION:][%]TENSOR` of each argument but NULL, and finds both in `module`. A tensor may
- * be one that spilling or splitting would make: whether it did shows later. Says what is not there
- * and returns EXIT_WRONG. */
-ExitStatus explained_find(Wishes *explained, const TextList *arguments, const Module *module,
+/* Reads `[@FUNCTION:][%]TENSOR` of each argument but NULL, and finds both in `module`. What is
+ * to be explained may be one that spilling or splitting would make: whether it did shows later.
+ * Says what is not there and returns EXIT_WRONG. */
+ExitStatus explained_find(Options *options, const CommandLine *line, const Module *module,
                           Arena *arena);
 
 /* Says so and returns EXIT_WRONG where no result of the jobs has one of the tensors. Requires that

@@ -8,6 +8,7 @@
 
 typedef enum {
     STORE_TEXT,           /* the argument, as it is */
+    STORE_TEXTS,          /* the same, as often as it is given: a TextList */
     STORE_OPTIONAL_TEXT,  /* the argument, or "" */
     STORE_OPTIONAL_TEXTS, /* the same, or NULL, as often as it is given: a TextList */
     STORE_CHOICE,         /* the position of the argument in `choices`; an enum */
@@ -48,7 +49,7 @@ static inline bool row_is_optional(const OptionRow *row) {
 
 /* True if each time that the option is given counts, not the last alone. */
 static inline bool row_is_repeated(const OptionRow *row) {
-    return row->kind == STORE_OPTIONAL_TEXTS;
+    return row->kind == STORE_TEXTS || row->kind == STORE_OPTIONAL_TEXTS;
 }
 
 extern const OptionRow OPTION_ROWS[];

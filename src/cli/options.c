@@ -52,6 +52,9 @@ const OptionRow OPTION_ROWS[] = {
      "say on standard error why it sits where it does or was spilled; without a name what was "
      "spilled, the peak and what would fit; may be given several times",
      0, 0, NULL},
+    {"headroom", 0, STORE_TEXTS, IN_ALLOCATE, FIELD(headroom), "TENSOR", NULL,
+     "say on standard error how many blocks more of it would fit; may be given several times", 0, 0,
+     NULL},
     {"no-spill", 0, STORE_TRUE, IN_ALLOCATE, FIELD(options.no_spill), NULL, NULL,
      "exit with status 1, and say what would make it fit, where anything would have to leave", 0, 0,
      NULL},
@@ -219,6 +222,7 @@ static bool store(CommandLine *line, const OptionRow *row, const char *argument)
     case STORE_OPTIONAL_TEXT:
         *(const char **)field = argument ? argument : "";
         break;
+    case STORE_TEXTS:
     case STORE_OPTIONAL_TEXTS:
         store_more(line, field, argument);
         break;
@@ -335,6 +339,7 @@ static bool check_emit(const CommandLine *line) {
                          : line->stats                       ? "stats"
                          : line->certificate                 ? "certificate"
                          : line->explain.count > 0           ? "explain"
+                         : line->headroom.count > 0          ? "headroom"
                          : line->previous                    ? "previous"
                                                              : NULL;
     if (!option) return true;

@@ -47,6 +47,7 @@ typedef struct {
     const char *target;      /* --target, or NULL */
     int64_t sb_bytes;        /* --sb-bytes, or 0 */
     TextList explain;        /* tensors */
+    TextList headroom;       /* tensors */
     const char *previous;    /* file, or NULL */
     const char *stats;       /* file, "" for standard error, or NULL */
     const char *svg;         /* file, or NULL */

@@ -103,7 +103,7 @@ static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *ar
     options.advise = true;
     if (options.peaks || options.no_spill)
         input->source.lines = source_lines(&input->source, arena);
-    ExitStatus status = explained_find(&options.explain, &line->explain, &input->module, arena);
+    ExitStatus status = explained_find(&options, line, &input->module, arena);
     if (status != EXIT_DONE) return status;
     if (line->previous) {
         status = input_read(&previous, arena, line->previous, line);

@@ -8,6 +8,7 @@
 #include "driver/check_fixed.h"
 #include "driver/explain.h"
 #include "driver/feasible.h"
+#include "driver/more_blocks.h"
 #include "driver/peak_text.h"
 #include "driver/report.h"
 #include "driver/spilled.h"
@@ -554,10 +555,13 @@ static void explain_named(Job *job, Writer *out) {
 }
 
 static void explain_result(Job *job) {
+    const Report *figures = &job->result.report;
     Writer out;
     writer_to_memory(&out);
     if (job->options->explain_spilled) explain_spilled(job, &out);
     if (job->options->explain.count > 0) explain_named(job, &out);
+    FitQuestion question = {job->func, job->target, job->options, false};
+    write_more_blocks(&question, figures->saves + figures->reloads > 0, &out);
     job->result.explanation = take_text(&out, job->arena);
 }
 

@@ -79,7 +79,7 @@ typedef struct {
     const uint32_t *origin_inst; /* [ninsts of func] instruction of input, or INSERTED */
     Bound bound;                 /* prices that prove bound_cycles; none where that is plain */
     Str log;                     /* the lines of -v */
-    Str explanation;             /* of --explain */
+    Str explanation;             /* of --explain and --headroom */
     const bool *explained; /* [options->explain.count] what the function has; NULL: not looked */
 } Allocation;
 

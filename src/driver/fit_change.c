@@ -107,7 +107,7 @@ static Meta flag(const char *key) {
     return (Meta){.key = str_from(key), .kind = META_FLAG};
 }
 
-/* ---- fewer buffers ---- */
+/* ---- fewer buffers, or more ---- */
 
 /* True if the operand's index is taken modulo the number of blocks. */
 static bool is_buffered(const Operand *operand, int64_t blocks) {
@@ -141,16 +141,9 @@ static const Operand *with_modulus(const Inst *inst, uint32_t tensor, int64_t mo
     return operands;
 }
 
-/* The tensor stands for the original as a copy does: so verify() tells if it holds what is read. */
-static const Func *set_buffers(const Func *func, FitChange change, const Target *target,
-                               Arena *arena) {
+static const Func *with_blocks(const Func *func, FitChange change, Arena *arena) {
     Tensor tensor = func->tensors[change.tensor];
-    if (tensor.fixed || tensor.input || tensor.output || !all_buffered(func, change.tensor))
-        return NULL;
-    Meta of = {.key = STR("of"), .kind = META_TEXT, .text = tensor.name};
     tensor.blocks = change.then;
-    tensor.name = str_format(arena, "%.*s.buffers", (int)tensor.name.length, tensor.name.text);
-    tensor.meta = meta_with(arena, meta_without(arena, tensor.meta, "of"), of);
     Func *changed = with_tensor(func, change.tensor, tensor, arena);
     changed->insts = RAW_ARRAY(arena, Inst, func->ninsts);
     for (uint32_t p = 0; p < func->ninsts; p++) {
@@ -158,9 +151,36 @@ static const Func *set_buffers(const Func *func, FitChange change, const Target 
         changed->insts[p].operands =
             with_modulus(&func->insts[p], change.tensor, change.then, arena);
     }
-    /* More of them never hold less. */
-    bool fewer = change.then < func->tensors[change.tensor].blocks;
-    return !fewer || reads_the_same(func, changed, target) ? changed : NULL;
+    return changed;
+}
+
+const Func *with_pin(const Func *func, uint32_t id, bool pin, Arena *arena) {
+    Tensor tensor = func->tensors[id];
+    tensor.pin = pin;
+    return with_tensor(func, id, tensor, arena);
+}
+
+/* The tensor stands for one of the original as a copy does, for verify(). */
+static const Func *as_copy(const Func *func, uint32_t id, Arena *arena) {
+    Tensor tensor = func->tensors[id];
+    Meta of = {.key = STR("of"), .kind = META_TEXT, .text = tensor.name};
+    tensor.pin = false;
+    tensor.name = str_format(arena, "%.*s.buffers", (int)tensor.name.length, tensor.name.text);
+    tensor.meta = meta_with(arena, meta_without(arena, tensor.meta, "of"), of);
+    return with_tensor(func, id, tensor, arena);
+}
+
+/* A copy has no more blocks than the original: so that with fewer is verified against the other. */
+static const Func *set_buffers(const Func *func, FitChange change, const Target *target,
+                               Arena *arena) {
+    const Tensor *tensor = &func->tensors[change.tensor];
+    if (tensor->fixed || tensor->input || tensor->output || !all_buffered(func, change.tensor))
+        return NULL;
+    const Func *changed = with_blocks(func, change, arena);
+    bool fewer = change.then < tensor->blocks;
+    const Func *copied = as_copy(fewer ? changed : func, change.tensor, arena);
+    const Func *original = with_pin(fewer ? func : changed, change.tensor, false, arena);
+    return reads_the_same(original, copied, target) ? changed : NULL;
 }
 
 /* ---- a load at its use ---- */

@@ -24,10 +24,13 @@ typedef struct {
 } FitChange;
 
 /* The function with the change made, NULL where it cannot be made: a region that would reach beyond
- * its block, an end of a copy, a place that is given. Fewer buffers and a load that is moved leave
+ * its block, an end of a copy, a place that is given. Other buffers and a load that is moved leave
  * every value that is read as it is, as a run tells. For a target: the function itself.
  * O(operands), and a run. */
 const Func *make_change(const Func *func, FitChange change, const Target *target, Arena *arena);
+
+/* The same function with the tensor pinned or not. */
+const Func *with_pin(const Func *func, uint32_t id, bool pin, Arena *arena);
 
 /* `%x with 1016 bytes/partition fewer, 8 of 1024`. */
 void write_change(const Func *func, FitChange change, const Source *source, Writer *out);

@@ -46,6 +46,7 @@ typedef struct {
     bool advise;                              /* tell what would make it fit where it does not */
     bool peaks;                               /* find the peaks for the report */
     Wishes explain;                           /* tensors to explain */
+    Wishes headroom;                          /* tensors of which more blocks are wanted */
     bool explain_spilled;                     /* all that was spilled; requires peaks */
     const Source *source;                     /* the input's text, to tell lines; or NULL */
     const Module *previous;                   /* an earlier allocation to stay close to, or NULL */

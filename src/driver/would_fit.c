@@ -16,6 +16,7 @@ static Options quick_options(const FitQuestion *question) {
     options.outcome_only = true;
     options.verify = options.verbose = options.peaks = options.advise = false;
     options.explain = (Wishes){NULL, 0};
+    options.headroom = (Wishes){NULL, 0};
     options.explain_spilled = false;
     options.source = NULL;
     options.previous = NULL;
@@ -46,8 +47,7 @@ typedef struct {
     uint64_t work; /* left: steps of the functions that are tried */
 } FitSearch;
 
-/* Steps that the function takes as it runs, some thousands at least: what one try may cost. */
-static uint64_t work_of(const Func *func) {
+uint64_t work_of_try(const Func *func) {
     enum { LEAST = 2000, MOST = 1000000 };
     uint64_t steps = LEAST;
     for (uint32_t p = 0; p < func->ninsts && steps < MOST; p++)
@@ -58,7 +58,7 @@ static uint64_t work_of(const Func *func) {
 /* Makes the change and keeps it if it fits. */
 static bool try_change(FitSearch *search, FitChange change) {
     const FitQuestion *question = search->question;
-    uint64_t work = work_of(question->func);
+    uint64_t work = work_of_try(question->func);
     if (work > search->work) {
         search->found.cut_short = true;
         return false;
