@@ -174,7 +174,7 @@ static void report_failure(Job *job, uint32_t inst, bool proved) {
     Live live = live_range(job->func, job->arena);
     Infeasible what = {job->func, &live, job->target, inst, proved};
     Shortage shortage = report_infeasible(&what, job->diags, job->arena);
-    advise(job, &shortage, true);
+    advise(job, &shortage, !job->options->no_spill);
 }
 
 static bool is_feasible(Job *job) {

@@ -138,7 +138,7 @@ function showPeak() {
             make(
                 "p", {
                     textContent: `${number(peak.bytes)} of ${number(DATA.usable)} bytes, ` +
-                        (over > 0 ? `${number(over)} too many` : `${number(-over)} free`) +
+                        (over > 0 ? `${number(over)} too many` : `${number(Math.abs(over))} free`) +
                         `, at point ${pointLink(peak.point)}${place} `
                 },
                 go),
