@@ -795,6 +795,26 @@ const uint32_t *keep_named(Rewritten *out, Arena *arena) {
     return new_id;
 }
 
+/* A read that never runs needs no value, but the text needs a write before it: the first load of
+ * what is read and not written goes back. Returns how many do. */
+static uint32_t keep_first_loads(const Func *func, const bool *wanted, bool *keep, Arena *scratch) {
+    bool *written = NEW_ARRAY(scratch, bool, func->ntensors);
+    bool *read = NEW_ARRAY(scratch, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        const Inst *inst = &func->insts[i];
+        for (uint32_t o = 0; keep[i] && o < inst->ndst + inst->nsrc; o++)
+            (o < inst->ndst ? written : read)[inst->operands[o].tensor] = true;
+    }
+    uint32_t count = 0;
+    for (uint32_t i = 0; i < func->ninsts; i++) {
+        uint32_t t = func->insts[i].ndst ? inst_dst(&func->insts[i])->tensor : 0;
+        if (keep[i] || !wanted[t] || !read[t] || written[t]) continue;
+        keep[i] = written[t] = true;
+        count++;
+    }
+    return count;
+}
+
 /* Which instructions stay when writes to tensors of `role` must be needed: stores into homes, or
  * loads into copies. Returns how many go. */
 static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *keep) {
@@ -815,7 +835,7 @@ static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *
         keep[i] = !judged || needed[i] || of_input;
         gone += !keep[i];
     }
-    return gone;
+    return kind == OP_LOAD ? gone - keep_first_loads(func, wanted, keep, scratch) : gone;
 }
 
 /* True if some were. */

@@ -35,7 +35,8 @@ static void note_peak(const TimeFacts *facts, const Nodes *nodes, uint32_t point
 }
 
 static bool need_in_time(const Func *func, const Target *target, Arena *scratch, TextNeed *result) {
-    TimeOptions options = {.full = 30000, .most_points = 1000000, .most_accesses = 8000000};
+    TimeOptions options = {
+        .full = 30000, .most_points = 1000000, .most_accesses = 8000000, .keeps_loads = true};
     TimeFacts facts;
     if (!find_time_facts(func, target, options, scratch, &facts)) return false;
     Nodes nodes = nodes_in_time(&facts, scratch);

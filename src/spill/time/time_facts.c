@@ -8,8 +8,11 @@
 bool find_time_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
                      TimeFacts *facts) {
     enum { LARGEST = 1 << 28 /* granules whose sums 32 bits hold */ };
-    *facts = (TimeFacts){
-        .func = func, .target = target, .size = target_granules(target), .dead = options.dead};
+    *facts = (TimeFacts){.func = func,
+                         .target = target,
+                         .size = target_granules(target),
+                         .dead = options.dead,
+                         .keeps_loads = options.keeps_loads};
     if (facts->size > LARGEST ||
         !lay_out(func, options.full, options.most_points, arena, &facts->timeline) ||
         facts->timeline.npoints == 0 || !find_cells(facts, options.most_accesses, arena) ||

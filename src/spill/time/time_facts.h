@@ -100,6 +100,7 @@ typedef struct {
     uint32_t most_accesses;     /* and cells: see find_cells() */
     bool remat;                 /* values may come from loads and saves of the program */
     const bool *dead;           /* see TimeFacts */
+    bool keeps_loads;           /* likewise */
 } TimeOptions;
 
 /* All facts of a checked function. False where it is too large, never runs an instruction, or needs
