@@ -127,6 +127,14 @@ static void compare(const Module *module, Arena *arena) {
     if (peak > 0) assert_int_equal(found.need[found.inst], peak);
 }
 
+/* Whether a write of a part needs the rest depends on what is read of it later: see peak_test. */
+static bool writes_parts(const Func *func) {
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        for (uint32_t o = 0; o < func->insts[p].ndst; o++)
+            if (!operand_is_whole(func, &func->insts[p].operands[o])) return true;
+    return false;
+}
+
 /* Straight code counts by the text, where an instruction that never runs takes room too. */
 static void as_in_a_run(void **unused) {
     (void)unused;
@@ -136,8 +144,9 @@ static void as_in_a_run(void **unused) {
         arena_init(&arena);
         RandomShape shape = {.size = SIZE_SMALL, .code = seed % 2 ? CODE_ANY : CODE_BLOCK_LOOPS};
         const Module *module = random_module(&arena, seed, shape);
-        in_loops += module->funcs->nloops > 0;
-        if (module->funcs->nloops > 0) compare(module, &arena);
+        bool compared = module->funcs->nloops > 0 && !writes_parts(module->funcs);
+        in_loops += compared;
+        if (compared) compare(module, &arena);
         arena_free(&arena);
     }
     assert_true(in_loops > test_count() / 2);
