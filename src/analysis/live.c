@@ -82,6 +82,21 @@ bool live_overlap(LiveRange a, LiveRange b) {
     return false;
 }
 
+LiveRange live_union(LiveRange a, LiveRange b, Arena *arena) {
+    Interval *items = RAW_ARRAY(arena, Interval, (size_t)a.count + b.count);
+    uint32_t count = 0;
+    for (uint32_t i = 0, j = 0; i < a.count || j < b.count;) {
+        bool first = j == b.count || (i < a.count && a.items[i].first <= b.items[j].first);
+        Interval next = first ? a.items[i++] : b.items[j++];
+        if (count > 0 && next.first <= items[count - 1].last + 1) {
+            if (next.last > items[count - 1].last) items[count - 1].last = next.last;
+        } else {
+            items[count++] = next;
+        }
+    }
+    return (LiveRange){items, count};
+}
+
 LiveRange live_block(const Live *live, uint32_t tensor, int64_t block) {
     return live->blocks[tensor] ? live->blocks[tensor][block] : live->whole[tensor];
 }

@@ -38,6 +38,9 @@ LiveRange live_block(const Live *live, uint32_t tensor, int64_t block);
 /* True if the two share a point. O(a.count + b.count). */
 bool live_overlap(LiveRange a, LiveRange b);
 
+/* The points of either. O(a.count + b.count). */
+LiveRange live_union(LiveRange a, LiveRange b, Arena *arena);
+
 /* True if the range has the point. O(log intervals). */
 bool live_at(LiveRange range, uint32_t point);
 

@@ -1,5 +1,6 @@
 #include "bound/atoms.h"
 
+#include "ir/region.h"
 #include "support/sort.h"
 #include "support/union_find.h"
 
@@ -67,7 +68,7 @@ static AtomCuts sorted_cuts(AtomPass *pass, const CutList *list) {
 
 static AtomGrid make_grid(AtomPass *pass, uint32_t leader) {
     const Tensor *tensor = &pass->func->tensors[leader];
-    add_cuts(pass, leader, (Region){0, tensor->partitions, 0, tensor->bytes});
+    add_cuts(pass, leader, whole_region(tensor));
     AtomGrid grid = {.partitions = sorted_cuts(pass, &pass->lists[2 * leader]),
                      .bytes = sorted_cuts(pass, &pass->lists[2 * leader + 1])};
     uint64_t count = (uint64_t)(grid.partitions.count - 1) * (grid.bytes.count - 1);

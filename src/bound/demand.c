@@ -2,6 +2,8 @@
 
 #include "analysis/timeline.h"
 #include "ir/dma.h"
+#include "ir/region.h"
+#include "ir/runs.h"
 #include "support/checked.h"
 
 /* Limits. Costs and areas are such that their products fit in 64 bits. */
@@ -182,16 +184,11 @@ typedef struct {
 
 static NamedAtoms named_atoms(const DemandPass *pass, const Operand *operand) {
     const Tensor *tensor = &pass->func->tensors[operand->tensor];
-    const Blocks *blocks = operand->blocks;
-    NamedAtoms named = {.operand = operand, .high = tensor->blocks};
-    if (blocks && blocks->kind != BLOCKS_ALL) named.low = affine_value(blocks->low, pass->indices);
-    if (blocks && blocks->kind == BLOCKS_ONE) named.high = named.low + 1;
-    if (blocks && blocks->kind == BLOCKS_RANGE)
-        named.high = affine_value(blocks->high, pass->indices);
-    if (named.low < 0) named.low = 0;
-    if (named.high > tensor->blocks) named.high = tensor->blocks;
-    named.region =
-        operand->region ? *operand->region : (Region){0, tensor->partitions, 0, tensor->bytes};
+    Range blocks = named_now(pass->func, operand, pass->indices);
+    NamedAtoms named = {.operand = operand,
+                        .low = blocks.low < 0 ? 0 : blocks.low,
+                        .high = blocks.high < tensor->blocks ? blocks.high : tensor->blocks,
+                        .region = operand_region(pass->func, operand)};
     const Region *r = &named.region;
     named.area = (r->p1 - r->p0) * (r->b1 - r->b0);
     named.cycles = latency_dram(pass->target, r->p1 - r->p0, r->b1 - r->b0);
@@ -257,10 +254,6 @@ static int64_t block_share(const DemandPass *pass, uint32_t tensor, uint32_t ato
 }
 
 /* ---- reads ---- */
-
-static bool regions_same(const Region *a, const Region *b) {
-    return a->p0 == b->p0 && a->p1 == b->p1 && a->b0 == b->b0 && a->b1 == b->b1;
-}
 
 /* What not keeping a value until this read costs. One DMA may bring more than this read needs, for
  * others. */
@@ -333,7 +326,7 @@ static bool copies_atoms(const DemandPass *pass, const NamedAtoms *to, const Nam
     const AtomGrid *a = &pass->atoms.grids[to->operand->tensor];
     const AtomGrid *b = &pass->atoms.grids[from->operand->tensor];
     return a->count == b->count && a->count > 0 && a->bytes.at == b->bytes.at &&
-           regions_same(&to->region, &from->region) && to->high - to->low == from->high - from->low;
+           region_equal(to->region, from->region) && to->high - to->low == from->high - from->low;
 }
 
 /* What is copied in another way may share room with its source: nothing is known of it. */
@@ -406,7 +399,7 @@ static bool is_like(const DemandPass *pass, const NamedAtoms *a, const NamedAtom
     const Tensor *other = &pass->func->tensors[b->operand->tensor];
     return one->partitions == other->partitions && one->bytes == other->bytes &&
            dtype_bytes(one->dtype) == dtype_bytes(other->dtype) &&
-           a->high - a->low == b->high - b->low && regions_same(&a->region, &b->region);
+           a->high - a->low == b->high - b->low && region_equal(a->region, b->region);
 }
 
 /* From now on DRAM has what a load brought or a save took. An unequal load may be repeated as it

@@ -1,5 +1,6 @@
 #include "bound/round.h"
 
+#include "support/checked.h"
 #include "support/sort.h"
 
 /* Different costs of loads and stores. */
@@ -24,15 +25,6 @@ static DmaCosts find_costs(const RowProblem *problem, Arena *scratch) {
         if (keys[i].key > 0 && (i == 0 || keys[i].key != keys[i - 1].key))
             costs.items[costs.count++] = (int64_t)keys[i].key;
     return costs;
-}
-
-static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
 }
 
 /* Which sums of costs are reached, in order, until one is that is high enough (a knapsack without

@@ -186,15 +186,8 @@ static uint32_t find_height(HeightCounts *counts, uint32_t height) {
 
 static int64_t common_height(const HeightCounts *counts, uint32_t lane) {
     int64_t common = 0;
-    for (uint32_t i = 0; i < counts->nheights && common != 1; i++) {
-        int64_t a = counts->counts[lane][i] ? counts->heights[i] : 0, b = common;
-        while (a) {
-            int64_t rest = b % a;
-            b = a;
-            a = rest;
-        }
-        common = b;
-    }
+    for (uint32_t i = 0; i < counts->nheights && common != 1; i++)
+        if (counts->counts[lane][i]) common = common_divisor(common, counts->heights[i]);
     return common ? common : 1;
 }
 

@@ -42,10 +42,7 @@ typedef struct {
 
 static Placeless find_placeless(const Func *func, Arena *arena) {
     Placeless found = {0};
-    bool *used = NEW_ARRAY(arena, bool, func->ntensors);
-    for (uint32_t p = 0; p < func->ninsts; p++)
-        for (uint32_t i = 0; i < func->insts[p].ndst + func->insts[p].nsrc; i++)
-            used[func->insts[p].operands[i].tensor] = true;
+    const bool *used = find_named(func, arena);
     for (uint32_t t = func->ntensors; t-- > 0;) {
         if (!used[t] || func->tensors[t].space != SPACE_SB) continue;
         bool has_place = func->tensors[t].at != NULL;

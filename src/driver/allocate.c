@@ -562,7 +562,7 @@ static void explain_result(Job *job) {
     if (job->options->explain.count > 0) explain_named(job, &out);
     FitQuestion question = {job->func, job->target, job->options, false};
     write_more_blocks(&question, figures->saves + figures->reloads > 0, &out);
-    job->result.explanation = take_text(&out, job->arena);
+    job->result.explanation = writer_take(&out, job->arena);
 }
 
 /* What is told of an allocation beside its figures. */

@@ -449,9 +449,8 @@ static void say_leaving(Explain *pass, uint32_t u) {
     uint32_t told = 0;
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
-        bool save = inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
-        bool load = inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
-        if ((save && inst_src(inst)->tensor == u) || (load && inst_dst(inst)->tensor == u))
+        if ((dma_is_store(inst) && inst_src(inst)->tensor == u) ||
+            (dma_is_reload(inst) && inst_dst(inst)->tensor == u))
             if (++told <= MOST_LISTED) say_transfer(pass, p);
     }
     if (told > MOST_LISTED) SAY(pass, "  And %u more transfers.\n", told - MOST_LISTED);

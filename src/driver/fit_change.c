@@ -199,11 +199,7 @@ static const Func *move_load(const Func *func, FitChange change, const Target *t
     for (uint32_t t = 0; t < func->ntensors; t++)
         build_tensor(&build, func->tensors[t]);
     for (Walk walk = walk_begin(func); walk_next(&walk);) {
-        if (walk.event == WALK_CLOSE) build_end_loop(&build);
-        if (walk.event == WALK_OPEN) {
-            const Loop *loop = &func->loops[walk.loop];
-            build_loop(&build, loop->name, loop->low, loop->high, loop->span);
-        }
+        build_walked(&build, func, &walk);
         if (walk.event != WALK_INST || walk.inst == change.from) continue;
         if (walk.inst == change.to) build_inst(&build, load);
         build_inst(&build, func->insts[walk.inst]);

@@ -9,6 +9,12 @@ enum { MOST_MORE = 1024 /* blocks */ };
 typedef enum { TRIED_FITS, TRIED_NOT, NOT_MADE, NOT_TRIED } Tried;
 
 typedef struct {
+    bool changeable; /* one block more can be given: see CHANGE_BUFFERS */
+    int64_t fit;     /* as many more were allocated without spilling */
+    int64_t refused; /* as many were not; INT64_MAX: none that was tried */
+} MoreBlocks;
+
+typedef struct {
     const FitQuestion *question;
     uint32_t tensor;
     uint64_t work; /* left, as find_changes() counts it */
@@ -46,7 +52,11 @@ static void halve(MoreSearch *search, MoreBlocks *found) {
     }
 }
 
-MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor) {
+/* Requires a function that fits as it is. The tensor is pinned: all blocks are on chip together, as
+ * they are when iterations run ahead. Doubles the number until it does not fit, and halves what
+ * lies between. A bounded number is tried, fewer of a long function: then `refused` is not the next
+ * after `fit`. O(log blocks) allocations. */
+static MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor) {
     enum { MOST_WORK = 4000000 };
     MoreSearch search = {question, tensor, MOST_WORK};
     MoreBlocks found = {.changeable = true, .refused = INT64_MAX};

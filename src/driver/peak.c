@@ -4,8 +4,6 @@
 #include "analysis/pressure.h"
 #include "driver/peak_room.h"
 #include "ir/runs.h"
-#include "spill/time/cells.h"
-#include "spill/time/gaps.h"
 #include "spill/time/place_cells.h"
 #include "support/search.h"
 #include "support/sort.h"
@@ -48,21 +46,13 @@ static const Func *with_fixed(const Func *func, Arena *arena) {
 }
 
 static bool lay_out_in_time(PeakPass *pass) {
-    enum { FULL = 30000, MOST_POINTS = 2000000, MOST_ACCESSES = 16000000 };
+    TimeOptions options = {
+        .full = 30000, .most_points = 2000000, .most_accesses = 16000000, .keeps_loads = true};
     TimeFacts *facts = &pass->facts;
-    *facts = (TimeFacts){.func = pass->func,
-                         .target = pass->of->target,
-                         .size = target_granules(pass->of->target),
-                         .keeps_loads = true};
     if (pass->func->nloops == 0 ||
-        !lay_out(pass->func, FULL, MOST_POINTS, &pass->scratch, &facts->timeline) ||
-        facts->timeline.npoints == 0 || !find_cells(facts, MOST_ACCESSES, &pass->scratch) ||
-        !find_gaps(facts, false, &pass->scratch))
+        !find_cell_facts(pass->func, pass->of->target, options, &pass->scratch, facts))
         return false;
-    bool *kept = RAW_ARRAY(&pass->scratch, bool, facts->gaps.count);
-    for (uint32_t g = 0; g < facts->gaps.count; g++)
-        kept[g] = true;
-    pass->nodes = cell_nodes(facts, kept, &pass->scratch);
+    pass->nodes = cell_nodes(facts, all_gaps(facts, &pass->scratch), &pass->scratch);
     return true;
 }
 
@@ -72,21 +62,6 @@ static void find_ranges(PeakPass *pass) {
 }
 
 /* ---- what is needed ---- */
-
-static LiveRange join_ranges(LiveRange a, LiveRange b, Arena *arena) {
-    Interval *items = RAW_ARRAY(arena, Interval, a.count + b.count);
-    uint32_t count = 0;
-    for (uint32_t i = 0, j = 0; i < a.count || j < b.count;) {
-        bool left = j == b.count || (i < a.count && a.items[i].first <= b.items[j].first);
-        Interval next = left ? a.items[i++] : b.items[j++];
-        if (count && next.first <= items[count - 1].last + 1) {
-            if (next.last > items[count - 1].last) items[count - 1].last = next.last;
-        } else {
-            items[count++] = next;
-        }
-    }
-    return (LiveRange){items, count};
-}
 
 /* One fixed block as a node of its own. */
 static Node node_of_block(const Node *node, uint32_t block) {
@@ -124,8 +99,7 @@ static LiveRange join_all(const Node *items, const uint32_t *order, uint32_t cou
         ranges[i] = items[order[i]].range;
     for (; count > 1; count = (count + 1) / 2)
         for (uint32_t i = 0; i < count; i += 2)
-            ranges[i / 2] =
-                i + 1 < count ? join_ranges(ranges[i], ranges[i + 1], arena) : ranges[i];
+            ranges[i / 2] = i + 1 < count ? live_union(ranges[i], ranges[i + 1], arena) : ranges[i];
     return ranges[0];
 }
 

@@ -7,14 +7,8 @@
 /* Of long lists the first are told, and how many more there are. */
 enum { MOST_TENSORS = 8 };
 
-Str take_text(Writer *writer, Arena *arena) {
-    Str text = {arena_copy(arena, writer->buffer ? writer->buffer : "", writer->length),
-                (uint32_t)writer->length};
-    writer_free(writer);
-    return text;
-}
-
-void write_moment(Moment moment, Writer *out) {
+/* `line 12`, or `point 7`. */
+static void write_moment(Moment moment, Writer *out) {
     if (moment.line > 0)
         write_format(out, "line %u", moment.line);
     else
@@ -56,7 +50,7 @@ static Str line_of_point(const Peak *peak, const Source *source, Arena *arena) {
                  peak->placed ? "taken" : "needed", peak->usable);
     if (peak->needed > peak->usable)
         write_format(&out, ", %" PRId64 " too few", peak->needed - peak->usable);
-    return take_text(&out, arena);
+    return writer_take(&out, arena);
 }
 
 static Str line_of_tensor(const Peak *peak, const PeakTensor *one, Arena *arena) {
@@ -78,7 +72,7 @@ static Str line_of_tensor(const Peak *peak, const PeakTensor *one, Arena *arena)
         write_text(&out, one->used ? " and next at " : ", next used at ");
         write_moment(one->next, &out);
     }
-    return take_text(&out, arena);
+    return writer_take(&out, arena);
 }
 
 static Str line_of_others(const Peak *peak, Arena *arena) {

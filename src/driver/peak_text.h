@@ -10,17 +10,11 @@ typedef struct {
     uint32_t count;
 } TextLines;
 
-/* `line 12`, or `point 7`. */
-void write_moment(Moment moment, Writer *out);
-
 /* One line about the point, one for each of the tensors that take most there, and one about what is
  * free. `source` names the file; NULL: instructions are told by point. */
 TextLines peak_lines(const Peak *peak, const Source *source, Arena *arena);
 
 /* `kernel.lf:12 (add), i = 3`. */
 void write_moment_in_full(const Func *func, const Source *source, Moment moment, Writer *out);
-
-/* What has been written to memory, as text of the arena; frees the writer. */
-Str take_text(Writer *writer, Arena *arena);
 
 #endif

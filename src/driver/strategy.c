@@ -213,15 +213,11 @@ static bool admits(const Facts *facts, const Options *options, const Strategy *r
     return effort <= USUAL || row->place == PLACE_EXACT;
 }
 
-/* True if nothing can be cheaper. */
-static bool is_free(const Facts *facts, int64_t cycles) {
-    return cycles <= sum_dmas(facts->func, facts->target).cycles;
-}
-
 /* The best result so far, and what is told of all. */
 typedef struct {
     Writer *log;
     Floor *floor;
+    int64_t before; /* cycles of the DMAs of the function as it came */
     State *best;    /* NULL: none yet */
     int64_t chosen; /* cycles of a choice of gaps in all of the room, placed or not; 0: none yet */
     PhaseSeconds seconds;
@@ -260,7 +256,7 @@ static void run_row(const Facts *facts, const Strategy *row, Method method, Race
 static bool is_near(const Facts *facts, const Race *race) {
     enum { PART = 100 };
     if (!race->best || race->chosen == 0 || facts->func->nloops > 0) return false;
-    int64_t spilled = race->chosen - sum_dmas(facts->func, facts->target).cycles;
+    int64_t spilled = race->chosen - race->before;
     return state_cycles(race->best) <= race->chosen + spilled / PART;
 }
 
@@ -268,13 +264,14 @@ static bool is_near(const Facts *facts, const Race *race) {
 static bool is_over(const Facts *facts, const Race *race) {
     if (clock_is_past(facts->deadline)) return true;
     if (!race->best) return false;
-    int64_t cycles = state_cycles(race->best), before = sum_dmas(facts->func, facts->target).cycles;
-    return is_free(facts, cycles) || floor_is_reached(race->floor, saturating_sub(cycles, before));
+    int64_t cycles = state_cycles(race->best);
+    return cycles <= race->before ||
+           floor_is_reached(race->floor, saturating_sub(cycles, race->before));
 }
 
 State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log) {
     enum { USUAL = 2 };
-    Race race = {.log = log, .floor = floor};
+    Race race = {.log = log, .floor = floor, .before = sum_dmas(facts->func, facts->target).cycles};
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
         for (uint32_t i = 0; i < options->table.count && !is_over(facts, &race); i++) {

@@ -57,6 +57,13 @@ void build_end_loop(Builder *builder) {
     builder->loop = loop->parent;
 }
 
+void build_walked(Builder *builder, const Func *from, const Walk *walk) {
+    if (walk->event == WALK_CLOSE) build_end_loop(builder);
+    if (walk->event != WALK_OPEN) return;
+    const Loop *loop = &from->loops[walk->loop];
+    build_loop(builder, loop->name, loop->low, loop->high, loop->span);
+}
+
 Func *build_finish(Builder *builder) {
     assert(builder->loop == NO_LOOP);
     Func *func = NEW(builder->arena, Func);

@@ -25,6 +25,9 @@ uint32_t build_loop(Builder *builder, Str name, int64_t low, int64_t high, Span 
 /* Closes the innermost open loop. */
 void build_end_loop(Builder *builder);
 
+/* Opens or closes the loop that the walk of another function does; nothing at an instruction. */
+void build_walked(Builder *builder, const Func *from, const Walk *walk);
+
 /* The function; every loop must be closed. */
 Func *build_finish(Builder *builder);
 

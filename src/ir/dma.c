@@ -14,9 +14,16 @@ static int64_t moves_of(const Func *func, const Inst *inst, const Operand *opera
     return saturating_mul(trips, operand_most_blocks(func, operand));
 }
 
+bool dma_is_store(const Inst *inst) {
+    return inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
+}
+
+bool dma_is_reload(const Inst *inst) {
+    return inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
+}
+
 bool dma_is_inserted(const Inst *inst) {
-    return (inst->kind == OP_SAVE && meta_find(inst->meta, "spill")) ||
-           (inst->kind == OP_LOAD && meta_find(inst->meta, "reload"));
+    return dma_is_store(inst) || dma_is_reload(inst);
 }
 
 /* What moves is what the end in the State Buffer names. */

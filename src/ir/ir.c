@@ -188,3 +188,11 @@ bool walk_next(Walk *walk) {
     walk->next_inst++;
     return true;
 }
+
+bool *find_named(const Func *func, Arena *arena) {
+    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
+            named[func->insts[i].operands[o].tensor] = true;
+    return named;
+}

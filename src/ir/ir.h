@@ -226,4 +226,7 @@ typedef struct {
 Walk walk_begin(const Func *func);
 bool walk_next(Walk *walk);
 
+/* [ntensors] the tensors that some operand names. O(tensors + operands). */
+bool *find_named(const Func *func, Arena *arena);
+
 #endif

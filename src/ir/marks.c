@@ -56,10 +56,7 @@ bool is_placed(const Func *func) {
     if (!meta_find(func->meta, READY)) return false;
     Arena scratch;
     arena_init(&scratch);
-    bool *named = NEW_ARRAY(&scratch, bool, func->ntensors);
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
-            named[func->insts[i].operands[o].tensor] = true;
+    const bool *named = find_named(func, &scratch);
     bool placed = true;
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];

@@ -1,5 +1,7 @@
 #include "ir/region.h"
 
+#include "support/checked.h"
+
 Region whole_region(const Tensor *tensor) {
     return (Region){0, tensor->partitions, 0, tensor->bytes};
 }
@@ -33,10 +35,6 @@ static int64_t rounded_down(int64_t at, int64_t step) {
     return at / step * step;
 }
 
-static int64_t rounded_up(int64_t at, int64_t step) {
-    return rounded_down(at + step - 1, step);
-}
-
 /* The partitions of the smallest band that holds the region's. */
 static void widen_partitions(const Tensor *tensor, int64_t start, Region *region) {
     int64_t band = QUADRANT_PARTITIONS, first = start + region->p0, end = start + region->p1;
@@ -44,13 +42,13 @@ static void widen_partitions(const Tensor *tensor, int64_t start, Region *region
         band *= 2;
     region->p0 = rounded_down(first, band) - start;
     if (region->p0 < 0) region->p0 = 0;
-    region->p1 = lesser(rounded_up(end, QUADRANT_PARTITIONS) - start, tensor->partitions);
+    region->p1 = lesser(round_up(end, QUADRANT_PARTITIONS) - start, tensor->partitions);
 }
 
 Region region_widened(const Tensor *tensor, Region region) {
     int64_t start = known_start(tensor);
     region.b0 = rounded_down(region.b0, GRANULE);
-    region.b1 = lesser(rounded_up(region.b1, GRANULE), tensor->bytes);
+    region.b1 = lesser(round_up(region.b1, GRANULE), tensor->bytes);
     if (start < 0) {
         region.p0 = 0;
         region.p1 = tensor->partitions;

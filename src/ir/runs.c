@@ -1,5 +1,6 @@
 #include "ir/runs.h"
 
+#include "ir/dma.h"
 #include "ir/names.h"
 #include "support/checked.h"
 
@@ -303,7 +304,7 @@ Leaving leaving_blocks(const Func *func, Arena *arena) {
                        NEW_ARRAY(arena, int64_t, func->ntensors)};
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
-        if (inst->kind != OP_LOAD || !meta_find(inst->meta, "reload")) continue;
+        if (!dma_is_reload(inst)) continue;
         uint32_t t = inst_dst(inst)->tensor;
         if (is_copy(&func->tensors[t])) continue;
         if (!leaving.blocks[t]) leaving.blocks[t] = NEW_ARRAY(arena, bool, func->tensors[t].blocks);

@@ -161,8 +161,7 @@ static void put_inst(PageOut *page, uint32_t point) {
                : inst->kind == OP_SAVE ? 2
                : inst->kind == OP_COPY ? 3
                                        : 0;
-    if (inst->kind == OP_SAVE && meta_find(inst->meta, "spill")) kind += 4;
-    if (inst->kind == OP_LOAD && meta_find(inst->meta, "reload")) kind += 8;
+    if (dma_is_inserted(inst)) kind += inst->kind == OP_SAVE ? 4 : 8;
     json_open(json, '[');
     print_inst(func, inst, &page->text);
     put_text(page);

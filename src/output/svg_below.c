@@ -66,7 +66,7 @@ static void draw_numbers(const Chart *chart, Writer *out) {
 
 static void draw_opcode(const Chart *chart, uint32_t point, Writer *out) {
     const Inst *inst = &chart->func->insts[point];
-    const char *class = is_spill(inst) ? "op spill" : is_reload(inst) ? "op reload" : "op";
+    const char *class = dma_is_store(inst) ? "op spill" : dma_is_reload(inst) ? "op reload" : "op";
     int64_t x = chart_middle(chart, point);
     if (chart->upright) {
         write_format(out, "<text class=\"%s\" text-anchor=\"end\" transform=\"translate(", class);
@@ -125,8 +125,8 @@ static void write_dma_cost(const Chart *chart, const Inst *inst, Writer *out) {
 static void write_one_dma(const Chart *chart, uint32_t point, Writer *out) {
     const Inst *inst = &chart->func->insts[point];
     write_format(out, "point %u: %s ", point,
-                 is_spill(inst)          ? "store to DRAM,"
-                 : is_reload(inst)       ? "reload from DRAM,"
+                 dma_is_store(inst)      ? "store to DRAM,"
+                 : dma_is_reload(inst)   ? "reload from DRAM,"
                  : inst->kind == OP_LOAD ? "load"
                                          : "save");
     write_char(out, '%');
@@ -181,7 +181,7 @@ static void draw_direction(const Chart *chart, OpKind kind, int64_t y, Writer *o
         Column *column = &columns[(chart_middle(chart, p) - chart->left) / WIDTH];
         if (column->count++ == 0) column->first = p;
         column->last = p;
-        column->inserted += is_spill(inst) || is_reload(inst);
+        column->inserted += dma_is_store(inst) || dma_is_reload(inst);
     }
     svg_line(out, "grid", chart->left, y + 10 * PX, chart->left + chart->width, y + 10 * PX);
     for (size_t i = 0; i < ncolumns; i++)

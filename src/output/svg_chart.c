@@ -22,14 +22,6 @@ static int64_t column_length(uint32_t columns) {
     return (int64_t)columns * COLUMN;
 }
 
-bool is_spill(const Inst *inst) {
-    return inst->kind == OP_SAVE && meta_find(inst->meta, "spill");
-}
-
-bool is_reload(const Inst *inst) {
-    return inst->kind == OP_LOAD && meta_find(inst->meta, "reload");
-}
-
 /* ---- scales ---- */
 
 int64_t chart_x(const Chart *chart, uint32_t point) {
@@ -159,8 +151,8 @@ static uint32_t loop_depth(const Func *func) {
 static void find_features(Chart *chart) {
     for (uint32_t p = 0; p < chart->points; p++) {
         const Inst *inst = &chart->func->insts[p];
-        chart->has.spill |= is_spill(inst);
-        chart->has.reload |= is_reload(inst);
+        chart->has.spill |= dma_is_store(inst);
+        chart->has.reload |= dma_is_reload(inst);
         chart->has.dma |= inst->kind == OP_LOAD || inst->kind == OP_SAVE;
     }
 }

@@ -4,6 +4,7 @@
 #define OUTPUT_SVG_CHART_H
 
 #include "analysis/access.h"
+#include "ir/dma.h"
 #include "output/svg_write.h"
 #include "output/usage.h"
 
@@ -146,6 +147,9 @@ uint32_t column_start(const Chart *chart, uint32_t column);
  * for a tensor of one block. */
 void chart_blocks(const Chart *chart, const ChartPiece *piece, Writer *out);
 
+/* `128Ã64 f32`: shape and data type. */
+void chart_shape(const Tensor *tensor, Writer *out);
+
 /* Where a piece is drawn in a lane. */
 ChartBox chart_box(const Chart *chart, const Lane *lane, const ChartPiece *piece);
 
@@ -179,9 +183,5 @@ enum { COLOURS = 12 };
 
 /* Columns of the fixed-width font that fit in a length. */
 uint32_t fitting_columns(int64_t length);
-
-/* True if an instruction was inserted by spilling: a store to DRAM, or a load back. */
-bool is_spill(const Inst *inst);
-bool is_reload(const Inst *inst);
 
 #endif

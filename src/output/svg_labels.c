@@ -5,6 +5,15 @@ enum { MARGIN = 6 * PX };
 
 /* ---- what stands on a rectangle ---- */
 
+void chart_shape(const Tensor *tensor, Writer *out) {
+    for (uint32_t i = 0; i < tensor->rank; i++) {
+        if (i > 0) write_text(out, "\xC3\x97");
+        write_int(out, tensor->shape[i]);
+    }
+    write_char(out, ' ');
+    write_str(out, dtype_name(tensor->dtype));
+}
+
 static Str label_of(const Chart *chart, const ChartPiece *piece, Str name) {
     const Tensor *tensor = &chart->func->tensors[piece->tensor];
     if (tensor->blocks == 1) return name;
@@ -12,9 +21,7 @@ static Str label_of(const Chart *chart, const ChartPiece *piece, Str name) {
     writer_to_memory(&text);
     write_str(&text, name);
     chart_blocks(chart, piece, &text);
-    Str label = {arena_copy(chart->arena, text.buffer, text.length), (uint32_t)text.length};
-    writer_free(&text);
-    return label;
+    return writer_take(&text, chart->arena);
 }
 
 /* Writes the name along the middle of the box, or upright where that holds more of it. */
@@ -44,12 +51,7 @@ static bool has_second_line(const Tensor *tensor, ChartBox box) {
 static void put_second_line(const Tensor *tensor, ChartBox box, Writer *out) {
     svg_open_text(out, "label more", box.x + box.width / 2, box.y + box.height / 2 + 12 * PX,
                   ANCHOR_MIDDLE);
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (i > 0) write_text(out, "\xC3\x97");
-        write_int(out, tensor->shape[i]);
-    }
-    write_char(out, ' ');
-    write_str(out, dtype_name(tensor->dtype));
+    chart_shape(tensor, out);
     svg_close_text(out);
 }
 

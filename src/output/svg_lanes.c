@@ -141,8 +141,8 @@ void draw_gaps(const Chart *chart, Writer *out) {
     int64_t free = INT64_MIN; /* marks must be half a pixel apart to be seen */
     for (uint32_t p = 0; p < chart->points; p++) {
         const Inst *inst = &chart->func->insts[p];
-        bool spill = is_spill(inst);
-        if ((!spill && !is_reload(inst)) || chart_x(chart, p) < free) continue;
+        bool spill = dma_is_store(inst);
+        if ((!spill && !dma_is_reload(inst)) || chart_x(chart, p) < free) continue;
         draw_mark(chart, p, spill ? inst_src(inst)->tensor : inst_dst(inst)->tensor, spill, out);
         free = chart_x(chart, p) + PX / 2;
     }

@@ -10,12 +10,7 @@ static void write_name(const Chart *chart, const ChartPiece *piece, Writer *out)
 }
 
 static void write_shape(const Tensor *tensor, Writer *out) {
-    for (uint32_t i = 0; i < tensor->rank; i++) {
-        if (i > 0) write_text(out, "\xC3\x97");
-        write_int(out, tensor->shape[i]);
-    }
-    write_char(out, ' ');
-    write_str(out, dtype_name(tensor->dtype));
+    chart_shape(tensor, out);
     write_text(out, ", ");
     svg_count(out, tensor->bytes, "byte");
     write_text(out, " per partition");

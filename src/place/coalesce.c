@@ -34,29 +34,14 @@ typedef struct {
 
 /* ---- the merged node ---- */
 
-static LiveRange unite(LiveRange a, LiveRange b, Arena *arena) {
-    Interval *items = RAW_ARRAY(arena, Interval, (size_t)a.count + b.count);
-    uint32_t count = 0;
-    for (uint32_t i = 0, j = 0; i < a.count || j < b.count;) {
-        bool first = j == b.count || (i < a.count && a.items[i].first <= b.items[j].first);
-        Interval next = first ? a.items[i++] : b.items[j++];
-        if (count > 0 && next.first <= items[count - 1].last + 1) {
-            if (next.last > items[count - 1].last) items[count - 1].last = next.last;
-        } else {
-            items[count++] = next;
-        }
-    }
-    return (LiveRange){items, count};
-}
-
 static void unite_ranges(const Node *a, const Node *b, Node *merged, Arena *arena) {
-    merged->range = unite(a->range, b->range, arena);
+    merged->range = live_union(a->range, b->range, arena);
     merged->block_ranges = NULL;
     if (!a->block_ranges && !b->block_ranges) return;
     merged->block_ranges = RAW_ARRAY(arena, LiveRange, a->blocks);
     for (uint32_t block = 0; block < a->blocks; block++)
         merged->block_ranges[block] =
-            unite(node_block_range(a, block), node_block_range(b, block), arena);
+            live_union(node_block_range(a, block), node_block_range(b, block), arena);
 }
 
 /* The node that both would be, but for its ranges; false where no place suits both. */

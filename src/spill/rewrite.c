@@ -742,19 +742,15 @@ static void keep_tensors(Rewriter *rewriter) {
 
 /* ---- removing what is not needed ---- */
 
-void keep_insts(Rewritten *out, const bool *keep, Arena *arena) {
+void drop_insts(Rewritten *out, const bool *dead, Arena *arena) {
     const Func *from = out->func;
     Builder build;
     build_begin(&build, arena, from->name, from->meta, from->span);
     for (uint32_t t = 0; t < from->ntensors; t++)
         build_tensor(&build, from->tensors[t]);
     for (Walk walk = walk_begin(from); walk_next(&walk);) {
-        if (walk.event == WALK_CLOSE) build_end_loop(&build);
-        if (walk.event == WALK_OPEN) {
-            const Loop *loop = &from->loops[walk.loop];
-            build_loop(&build, loop->name, loop->low, loop->high, loop->span);
-        }
-        if (walk.event != WALK_INST || !keep[walk.inst]) continue;
+        build_walked(&build, from, &walk);
+        if (walk.event != WALK_INST || dead[walk.inst]) continue;
         uint32_t to = build_inst(&build, from->insts[walk.inst]);
         out->origin_inst[to] = out->origin_inst[walk.inst];
     }
@@ -774,10 +770,7 @@ const uint32_t *keep_named(Rewritten *out, Arena *arena) {
     Func *func = out->func;
     uint32_t *new_id = RAW_ARRAY(arena, uint32_t, func->ntensors), count = 0;
     memset(new_id, 0xFF, func->ntensors * sizeof *new_id);
-    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
-            named[func->insts[i].operands[o].tensor] = true;
+    const bool *named = find_named(func, arena);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         if (out->role[t] != ROLE_KEPT && !named[t]) continue;
         func->tensors[count] = func->tensors[t];
@@ -795,29 +788,28 @@ const uint32_t *keep_named(Rewritten *out, Arena *arena) {
     return new_id;
 }
 
-/* A read that never runs needs no value, but the text needs a write before it: the first load of
- * what is read and not written goes back. Returns how many do. */
-static uint32_t keep_first_loads(const Func *func, const bool *wanted, bool *keep, Arena *scratch) {
-    bool *written = NEW_ARRAY(scratch, bool, func->ntensors);
-    bool *read = NEW_ARRAY(scratch, bool, func->ntensors);
+void keep_first_writes(const Func *func, bool *dead, Arena *arena) {
+    bool *written = NEW_ARRAY(arena, bool, func->ntensors);
+    uint32_t *load = NEW_ARRAY(arena, uint32_t, func->ntensors); /* 1 + the first that is dead */
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
-        for (uint32_t o = 0; keep[i] && o < inst->ndst + inst->nsrc; o++)
-            (o < inst->ndst ? written : read)[inst->operands[o].tensor] = true;
+        for (uint32_t o = inst->accumulate ? 0 : inst->ndst; o < inst->ndst + inst->nsrc; o++) {
+            uint32_t t = inst->operands[o].tensor;
+            if (written[t] || !load[t]) continue;
+            dead[load[t] - 1] = false;
+            written[t] = true;
+        }
+        for (uint32_t o = 0; o < inst->ndst; o++) {
+            uint32_t t = inst->operands[o].tensor;
+            written[t] |= !dead[i];
+            if (dead[i] && !load[t]) load[t] = i + 1;
+        }
     }
-    uint32_t count = 0;
-    for (uint32_t i = 0; i < func->ninsts; i++) {
-        uint32_t t = func->insts[i].ndst ? inst_dst(&func->insts[i])->tensor : 0;
-        if (keep[i] || !wanted[t] || !read[t] || written[t]) continue;
-        keep[i] = written[t] = true;
-        count++;
-    }
-    return count;
 }
 
-/* Which instructions stay when writes to tensors of `role` must be needed: stores into homes, or
- * loads into copies. Returns how many go. */
-static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *keep) {
+/* Which instructions go where writes to tensors of `role` must be needed: stores into homes, or
+ * loads into copies. Returns how many. */
+static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *dead) {
     const Rewritten *out = rewriter->out;
     const Func *func = out->func;
     Arena *scratch = &rewriter->scratch;
@@ -826,26 +818,28 @@ static uint32_t find_needless(Rewriter *rewriter, Role role, OpKind kind, bool *
     for (uint32_t t = 0; t < func->ntensors; t++)
         wanted[t] = out->role[t] == role;
     live_range_of(func, scratch, wanted, needed);
-    uint32_t gone = 0;
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         bool judged = inst->kind == kind && !inst->accumulate && wanted[inst->operands[0].tensor];
         bool of_input = kind == OP_SAVE && judged && rewriter->options.store_inputs &&
                         out->role[inst_src(inst)->tensor] == ROLE_KEPT;
-        keep[i] = !judged || needed[i] || of_input;
-        gone += !keep[i];
+        dead[i] = judged && !needed[i] && !of_input;
     }
-    return kind == OP_LOAD ? gone - keep_first_loads(func, wanted, keep, scratch) : gone;
+    if (kind == OP_LOAD) keep_first_writes(func, dead, scratch);
+    uint32_t gone = 0;
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        gone += dead[i];
+    return gone;
 }
 
 /* True if some were. */
 static bool remove_needless(Rewriter *rewriter, Role role, OpKind kind) {
     Rewritten *out = rewriter->out;
-    bool *keep = NEW_ARRAY(&rewriter->scratch, bool, out->func->ninsts);
-    uint32_t gone = find_needless(rewriter, role, kind, keep);
+    bool *dead = NEW_ARRAY(&rewriter->scratch, bool, out->func->ninsts);
+    uint32_t gone = find_needless(rewriter, role, kind, dead);
     if (gone == 0) return false;
     out->removed += gone;
-    keep_insts(out, keep, &rewriter->scratch);
+    drop_insts(out, dead, &rewriter->scratch);
     keep_named(out, &rewriter->scratch);
     return true;
 }

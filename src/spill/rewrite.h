@@ -56,8 +56,12 @@ typedef struct {
  */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 
-/* Keeps the instructions where keep[p] is set. Forgets ranges. O(instructions). */
-void keep_insts(Rewritten *rewritten, const bool *keep, Arena *arena);
+/* Takes out the instructions where dead[p] is set. Forgets ranges. O(instructions). */
+void drop_insts(Rewritten *rewritten, const bool *dead, Arena *arena);
+
+/* A read that never finds a value needs a write before it in the text all the same: clears dead[p]
+ * of the first load without which there would be none. O(operands). */
+void keep_first_writes(const Func *func, bool *dead, Arena *arena);
 
 /* Keeps of the added tensors of a rewrite those that some operand names. Returns the new number of
  * each, or UINT32_MAX. Forgets ranges. O(operands). */

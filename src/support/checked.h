@@ -32,6 +32,16 @@ static inline int64_t round_up(int64_t a, int64_t b) {
     return saturating_add(a, b - 1) / b * b;
 }
 
+/* The largest number that divides both, the other one where one is 0; a, b >= 0. */
+static inline int64_t common_divisor(int64_t a, int64_t b) {
+    while (b) {
+        int64_t rest = a % b;
+        a = b;
+        b = rest;
+    }
+    return a;
+}
+
 /* a - b * floor(a / b): 0 to b - 1; b > 0. */
 static inline int64_t floor_mod(int64_t a, int64_t b) {
     int64_t rest = a % b;

@@ -129,3 +129,10 @@ void writer_free(Writer *writer) {
     free(writer->buffer);
     *writer = (Writer){.file = -1};
 }
+
+Str writer_take(Writer *writer, Arena *arena) {
+    Str text = {arena_copy(arena, writer->buffer ? writer->buffer : "", writer->length),
+                (uint32_t)writer->length};
+    writer_free(writer);
+    return text;
+}

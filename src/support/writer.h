@@ -30,6 +30,9 @@ __attribute__((format(printf, 2, 3))) void write_format(Writer *writer, const ch
 /* Writes out what is buffered; false if any write has failed. */
 bool writer_flush(Writer *writer);
 
+/* What a writer has gathered in memory, as text of the arena; frees the buffer. */
+Str writer_take(Writer *writer, Arena *arena);
+
 /* Frees the buffer. Flush first. */
 void writer_free(Writer *writer);
 

@@ -236,15 +236,6 @@ static bool next_iteration(IndexChecker *checker) {
     return false;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* After so many iterations of the loop the value comes again; INT64_MAX: never. */
 static int64_t period_of(Affine affine, uint32_t loop) {
     int64_t step = affine_coefficient(affine, loop);

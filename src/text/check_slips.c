@@ -2,6 +2,7 @@
 
 #include <string.h>
 
+#include "ir/region.h"
 #include "text/word.h"
 
 /* PSUM: so many banks of so many bytes a partition. */
@@ -85,10 +86,8 @@ static int64_t blocks_named(SlipFinder *finder, const Operand *operand) {
 /* Bytes that an operand names, 0 where that is not known. Of a whole tensor they fit 64 bits, and
  * a region or range that is larger than its tensor is an error of its own. */
 static int64_t bytes_named(SlipFinder *finder, const Operand *operand) {
-    const Tensor *tensor = tensor_of(finder, operand);
     int64_t blocks = blocks_named(finder, operand), bytes;
-    Region rect =
-        operand->region ? *operand->region : (Region){0, tensor->partitions, 0, tensor->bytes};
+    Region rect = operand_region(finder->func, operand);
     if (__builtin_mul_overflow(rect.p1 - rect.p0, rect.b1 - rect.b0, &bytes) ||
         __builtin_mul_overflow(bytes, blocks, &bytes))
         return 0;

@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/dma.h"
+
 /* Formats a Str for "%.*s". */
 #define TEXT(str) (int)(str).length, (str).text
 
@@ -298,9 +300,8 @@ static const char *stays_whole(const Tensor *was) {
 
 /* What keeps an instruction from being an inserted store or reload, or NULL. */
 static const char *inserted_fault(const Match *match, const Inst *is) {
-    bool save = is->kind == OP_SAVE && meta_find(is->meta, "spill");
-    bool load = is->kind == OP_LOAD && meta_find(is->meta, "reload");
-    if ((!save && !load) || is->accumulate || is->ndst != 1 || is->nsrc != 1)
+    bool save = dma_is_store(is);
+    if (!dma_is_inserted(is) || is->accumulate || is->ndst != 1 || is->nsrc != 1)
         return "is not in the original";
     MatchRole dst = match->roles[inst_dst(is)->tensor], src = match->roles[inst_src(is)->tensor];
     const Tensor *from = &match->result->tensors[inst_src(is)->tensor];

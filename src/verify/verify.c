@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "ir/dma.h"
+
 #include "verify/intern.h"
 #include "verify/machine.h"
 #include "verify/match.h"
@@ -510,11 +512,6 @@ static int64_t first_empty(const Segments *segments, int64_t count) {
     return at < count ? at : -1;
 }
 
-static bool is_inserted_dma(const Inst *inst) {
-    return (inst->kind == OP_SAVE && meta_find(inst->meta, "spill")) ||
-           (inst->kind == OP_LOAD && meta_find(inst->meta, "reload"));
-}
-
 /* Tells of operand `i`, read as segments[s], where no instruction has written a block of it. */
 static void check_operand_defined(Verification *run, uint32_t i, uint32_t s) {
     const Inst *inst = run->was.inst;
@@ -535,7 +532,7 @@ static void check_operand_defined(Verification *run, uint32_t i, uint32_t s) {
 /* What was inserted may move blocks that hold nothing yet: those that read them are looked at. */
 static void check_defined(Verification *run) {
     const Inst *inst = run->was.inst;
-    if (!run->defined || is_inserted_dma(inst)) return;
+    if (!run->defined || dma_is_inserted(inst)) return;
     for (uint32_t i = 0; i < inst->nsrc; i++)
         check_operand_defined(run, inst->ndst + i, i);
     if (inst->accumulate) check_operand_defined(run, 0, inst->nsrc);

@@ -71,15 +71,6 @@ static int64_t magnitude(int64_t value) {
     return value < 0 ? -value : value;
 }
 
-static int64_t common_divisor(int64_t a, int64_t b) {
-    while (b != 0) {
-        int64_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return magnitude(a);
-}
-
 /* ---- equations ---- */
 
 /* The basis vector of which the row makes the value nearest to 0 but not 0; rank if none. */
@@ -130,7 +121,8 @@ static bool find_multiple(const Solutions *s, int64_t value, int64_t missing, in
 /* What is left of the pivot: of remainders, its multiples of which the row makes 0. */
 static void use_up(Solutions *s, uint32_t pivot) {
     int64_t *vector = basis_vector(s, pivot);
-    int64_t left = s->modulus ? s->modulus / common_divisor(s->modulus, s->values[pivot]) - 1 : 0;
+    int64_t left =
+        s->modulus ? s->modulus / common_divisor(s->modulus, magnitude(s->values[pivot])) - 1 : 0;
     bool zero = true;
     if (left > 0) add_multiple(s, vector, left, vector);
     for (uint32_t i = 0; i < s->n && left > 0; i++)
@@ -181,7 +173,7 @@ static int64_t nearest_to_zero(int64_t value, int64_t step) {
 static bool make_small(Solutions *s, uint32_t unknown) {
     int64_t step = s->modulus;
     for (uint32_t k = 0; k < s->rank; k++)
-        step = common_divisor(step, basis_vector(s, k)[unknown]);
+        step = common_divisor(step, magnitude(basis_vector(s, k)[unknown]));
     return step == 0 || require_unknown(s, unknown, nearest_to_zero(s->point[unknown], step));
 }
 

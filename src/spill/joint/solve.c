@@ -55,29 +55,20 @@ static bool improve_solution(JointSearch *search, bool placed, JointEffort effor
 
 /* ---- units ---- */
 
-static uint32_t common_divisor(uint32_t a, uint32_t b) {
-    while (b > 0) {
-        uint32_t rest = a % b;
-        a = b;
-        b = rest;
-    }
-    return a;
-}
-
 /* The granules that all heights, fixed places and alignments are multiples of, or alignments
  * divisors: no other place than a multiple of it is of use. */
 static uint32_t find_unit(const JointProblem *problem) {
     uint32_t unit = 0, before;
     for (uint32_t i = 0; i < problem->count; i++) {
         const JointSegment *item = &problem->items[i];
-        unit = common_divisor(unit, item->height);
-        if (item->fixed || problem->placed) unit = common_divisor(unit, item->rect.low);
+        unit = (uint32_t)common_divisor(unit, item->height);
+        if (item->fixed || problem->placed) unit = (uint32_t)common_divisor(unit, item->rect.low);
     }
     do {
         before = unit;
         for (uint32_t i = 0; i < problem->count; i++) {
             uint32_t align = problem->items[i].align;
-            if (unit % align > 0) unit = common_divisor(unit, align);
+            if (unit % align > 0) unit = (uint32_t)common_divisor(unit, align);
         }
     } while (unit < before);
     return unit;

@@ -719,10 +719,7 @@ static void emit_text(Folder *folder, Rewritten *rewritten) {
         RAW_ARRAY(folder->arena, uint32_t, (size_t)func->ninsts + count_inserted(folder));
     for (Walk walk = walk_begin(func); walk_next(&walk);) {
         if (walk.event == WALK_INST) emit_inst(folder, walk.inst, rewritten);
-        if (walk.event == WALK_CLOSE) build_end_loop(&folder->build);
-        if (walk.event != WALK_OPEN) continue;
-        const Loop *loop = &func->loops[walk.loop];
-        build_loop(&folder->build, loop->name, loop->low, loop->high, loop->span);
+        build_walked(&folder->build, func, &walk);
     }
 }
 
@@ -783,14 +780,6 @@ bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten) {
     arena_free(&folder.scratch);
     arena_free(&folder.probe);
     return folds;
-}
-
-bool *find_named(const Func *func, Arena *arena) {
-    bool *named = NEW_ARRAY(arena, bool, func->ntensors);
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
-            named[func->insts[i].operands[o].tensor] = true;
-    return named;
 }
 
 /* [ntensors of the input] tensors for which DMAs were inserted. */

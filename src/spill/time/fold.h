@@ -21,9 +21,6 @@ typedef struct {
  * set. O(instructions + iterations of the loops around what leaves, times sides). */
 bool fold(const Decided *decided, Arena *arena, Rewritten *rewritten);
 
-/* [ntensors] the tensors that some operand names. O(tensors + operands). */
-bool *find_named(const Func *func, Arena *arena);
-
 /* Removes what no operand names any more, since loads were dropped: webs, and spilled tensors for
  * which webs stand. `from` is the text of the webs before. Tensors get new ids, in all that the
  * rewrite holds. O(tensors + operands). */

@@ -18,14 +18,6 @@ static void need_of_text(const Func *func, const Live *live, Arena *arena, TextN
 
 /* ---- laid out in time ---- */
 
-/* All gaps: the function keeps what it does not store and load again itself. */
-static Nodes nodes_in_time(const TimeFacts *facts, Arena *scratch) {
-    bool *kept = RAW_ARRAY(scratch, bool, facts->gaps.count);
-    for (uint32_t g = 0; g < facts->gaps.count; g++)
-        kept[g] = true;
-    return cell_nodes(facts, kept, scratch);
-}
-
 static void note_peak(const TimeFacts *facts, const Nodes *nodes, uint32_t point,
                       TextNeed *result) {
     result->inst = facts->timeline.points[point].inst;
@@ -38,8 +30,9 @@ static bool need_in_time(const Func *func, const Target *target, Arena *scratch,
     TimeOptions options = {
         .full = 30000, .most_points = 1000000, .most_accesses = 8000000, .keeps_loads = true};
     TimeFacts facts;
-    if (!find_time_facts(func, target, options, scratch, &facts)) return false;
-    Nodes nodes = nodes_in_time(&facts, scratch);
+    if (!sums_fit(target) || !find_cell_facts(func, target, options, scratch, &facts)) return false;
+    /* All gaps: the function keeps what it does not store and load again itself. */
+    Nodes nodes = cell_nodes(&facts, all_gaps(&facts, scratch), scratch);
     Pressure pressure = find_pressure(&nodes, scratch);
     for (uint32_t p = 0; p < facts.timeline.npoints; p++) {
         uint32_t *need = &result->need[facts.timeline.points[p].inst];

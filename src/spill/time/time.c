@@ -167,8 +167,7 @@ static void find_least_answer(State *state, Outlook *outlook, const bool *all, S
 static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search search,
                             Answer *best) {
     enum { MOST_TURNS = 3, PARTS = 3 };
-    bool *all = RAW_ARRAY(&state->memory, bool, outlook->facts.gaps.count);
-    memset(all, true, outlook->facts.gaps.count);
+    bool *all = all_gaps(&outlook->facts, &state->memory);
     Answer whole = answer_with(state, outlook, all, from), own = *from;
     memset(whole.rects, 0, whole.webs.facts.cells.ncells * sizeof *whole.rects);
     Answer *starts[] = {&own, &whole};
@@ -193,8 +192,7 @@ static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search
  * allocated before has such places, so they are looked for first. */
 static bool find_uncut_answer(State *state, Outlook *outlook, Answer *answer) {
     enum { MOST_SEEDS = 4, STEPS = 20000000 };
-    bool *all = RAW_ARRAY(&state->memory, bool, outlook->facts.gaps.count);
-    memset(all, true, outlook->facts.gaps.count);
+    bool *all = all_gaps(&outlook->facts, &state->memory);
     *answer =
         (Answer){.kept = all, .webs = whole_webs(&outlook->facts, &state->memory), .uncut = true};
     PlacedCells placed = place_webs(state, answer);

@@ -1,24 +1,39 @@
 #include "spill/time/time_facts.h"
 
+#include <string.h>
+
 #include "spill/time/cells.h"
 #include "spill/time/classes.h"
 #include "spill/time/gaps.h"
 #include "spill/time/sources.h"
 
-bool find_time_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
+bool find_cell_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
                      TimeFacts *facts) {
-    enum { LARGEST = 1 << 28 /* granules whose sums 32 bits hold */ };
     *facts = (TimeFacts){.func = func,
                          .target = target,
                          .size = target_granules(target),
                          .dead = options.dead,
                          .keeps_loads = options.keeps_loads};
-    if (facts->size > LARGEST ||
-        !lay_out(func, options.full, options.most_points, arena, &facts->timeline) ||
-        facts->timeline.npoints == 0 || !find_cells(facts, options.most_accesses, arena) ||
-        !find_gaps(facts, options.remat, arena))
-        return false;
+    return lay_out(func, options.full, options.most_points, arena, &facts->timeline) &&
+           facts->timeline.npoints > 0 && find_cells(facts, options.most_accesses, arena) &&
+           find_gaps(facts, options.remat, arena);
+}
+
+bool sums_fit(const Target *target) {
+    enum { LARGEST = 1 << 28 /* granules */ };
+    return target_granules(target) <= LARGEST;
+}
+
+bool find_time_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
+                     TimeFacts *facts) {
+    if (!sums_fit(target) || !find_cell_facts(func, target, options, arena, facts)) return false;
     find_classes(facts, arena);
     find_source_forms(facts, arena);
     return true;
+}
+
+bool *all_gaps(const TimeFacts *facts, Arena *arena) {
+    bool *all = RAW_ARRAY(arena, bool, facts->gaps.count);
+    memset(all, true, facts->gaps.count);
+    return all;
 }

@@ -103,10 +103,21 @@ typedef struct {
     bool keeps_loads;           /* likewise */
 } TimeOptions;
 
-/* All facts of a checked function. False where it is too large, never runs an instruction, or needs
- * a value that nothing before has made. O(points + accesses log accesses), as the passes say. */
+/* Facts of a checked function without classes and sources. False where it is too large, never runs
+ * an instruction, or needs a value that nothing before has made. O(points + accesses log accesses),
+ * as the passes say. */
+bool find_cell_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
+                     TimeFacts *facts);
+
+/* True if 32 bits hold sums of granules. */
+bool sums_fit(const Target *target);
+
+/* All facts; false too where sums do not fit. */
 bool find_time_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
                      TimeFacts *facts);
+
+/* [gaps] true: all is kept. O(gaps). */
+bool *all_gaps(const TimeFacts *facts, Arena *arena);
 
 static inline bool is_dead(const TimeFacts *facts, uint32_t inst) {
     return facts->dead && facts->dead[inst];
