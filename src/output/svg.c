@@ -186,14 +186,14 @@ uint32_t draw_legend(const Chart *chart, Writer *out) {
         {true, "usable", "<path class=\"capacity\" d=\"M0 6h22\"/>"},
     };
 #undef BOX
-    enum { SWATCH = 28 * PX, LETTER = 640, SPACE = 16 * PX };
-    int64_t x = 18 * PX;
+    enum { SWATCH = 28 * PX, LETTER = 640, SPACE = 16 * PX, MARGIN = 18 * PX };
+    int64_t x = MARGIN;
     uint32_t rows = 1;
     for (size_t i = 0; i < sizeof entries / sizeof *entries; i++) {
         if (!entries[i].wanted) continue;
         int64_t width = SWATCH + (int64_t)str_from(entries[i].text).length * LETTER;
-        if (x + width > chart->page) {
-            x = 18 * PX;
+        if (x + width > chart->page - MARGIN) {
+            x = MARGIN;
             rows++;
         }
         if (out) {
