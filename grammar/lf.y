@@ -31,6 +31,8 @@
 }
 
 %code {
+#include <stdlib.h>
+
 #define YYLLOC_DEFAULT(current, rhs, count)                                                        \
     do {                                                                                           \
         (current).begin = (count) ? YYRHSLOC(rhs, 1).begin : YYRHSLOC(rhs, 0).end;                 \
@@ -38,6 +40,8 @@
     } while (0)
 /* Nests end at DEEPEST_NEST, so the stack stays far below this. */
 #define YYMAXDEPTH (DEEPEST_NEST * 16)
+#define YYMALLOC heap_alloc
+#define YYFREE free
 
 int lf_lex(LF_STYPE *value, Span *span, void *scanner);
 static void lf_error(const Span *span, Reader *reader, void *scanner, const char *message);

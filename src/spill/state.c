@@ -13,8 +13,7 @@
 #include "support/clock.h"
 
 State *state_make(const Facts *facts, Method method) {
-    State *state = malloc(sizeof *state);
-    if (!state) out_of_memory();
+    State *state = heap_alloc(sizeof *state);
     *state = (State){.facts = facts, .method = method};
     arena_init(&state->memory);
     arena_init(&state->round_memory);

@@ -17,9 +17,30 @@ typedef struct Chunk {
     max_align_t data[];
 } Chunk;
 
+static _Thread_local struct {
+    void (*clean)(void *context);
+    void *context;
+} exhaustion;
+
+void on_exhaustion(void (*clean)(void *context), void *context) {
+    exhaustion.clean = clean;
+    exhaustion.context = context;
+}
+
 void out_of_memory(void) {
+    if (exhaustion.clean) exhaustion.clean(exhaustion.context);
     fputs("sballoc: error: out of memory\n", stderr);
     exit(3);
+}
+
+void *heap_alloc(size_t bytes) {
+    return heap_resize(NULL, bytes);
+}
+
+void *heap_resize(void *memory, size_t bytes) {
+    memory = realloc(memory, bytes > 0 ? bytes : 1);
+    if (!memory) out_of_memory();
+    return memory;
 }
 
 void arena_init(Arena *arena) {

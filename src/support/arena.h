@@ -56,7 +56,17 @@ char *arena_copy(Arena *arena, const char *text, size_t length);
         (items)[(count)++] = (value);                                                              \
     } while (0)
 
-/* Says that memory is short and exits with 3. */
+/* Says that memory is short and exits with 3, after what on_exhaustion() asks for. */
 _Noreturn void out_of_memory(void);
+
+/* What shall be done first where memory runs out in this thread, or NULL: to remove files that are
+ * not whole. One at a time; it must not allocate. Nobody who asks for memory could pass it on, so
+ * it is kept for the thread. */
+void on_exhaustion(void (*clean)(void *context), void *context);
+
+/* malloc() and realloc() that never return NULL: for what is freed by its owner, and for libraries.
+ */
+void *heap_alloc(size_t bytes);
+void *heap_resize(void *memory, size_t bytes);
 
 #endif

@@ -10,8 +10,7 @@
 enum { BUFFER_SIZE = 256 * 1024, LONGEST_INT = 20 };
 
 static void start(Writer *writer, int file) {
-    *writer = (Writer){.file = file, .buffer = malloc(BUFFER_SIZE), .capacity = BUFFER_SIZE};
-    if (!writer->buffer) out_of_memory();
+    *writer = (Writer){.file = file, .buffer = heap_alloc(BUFFER_SIZE), .capacity = BUFFER_SIZE};
 }
 
 void writer_to_file(Writer *writer, int file) {
@@ -52,8 +51,7 @@ static void make_room(Writer *writer, size_t wanted) {
     if (__builtin_add_overflow(writer->length, wanted, &needs)) out_of_memory();
     while (capacity < needs)
         if (__builtin_mul_overflow(capacity, (size_t)2, &capacity)) out_of_memory();
-    writer->buffer = realloc(writer->buffer, capacity);
-    if (!writer->buffer) out_of_memory();
+    writer->buffer = heap_resize(writer->buffer, capacity);
     writer->capacity = capacity;
 }
 
@@ -108,8 +106,7 @@ void write_format(Writer *writer, const char *format, ...) {
         write_str(writer, (Str){shorter, (uint32_t)length});
         return;
     }
-    char *text = malloc((size_t)length + 1);
-    if (!text) out_of_memory();
+    char *text = heap_alloc((size_t)length + 1);
     va_start(args, format);
     vsnprintf(text, (size_t)length + 1, format, args);
     va_end(args);

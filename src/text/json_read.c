@@ -3,6 +3,7 @@
  * back from the text that was written to the values it was written from. */
 #include "text/json_read.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "text/json_text.h"
@@ -404,7 +405,6 @@ static void report_syntax_error(const Source *source, DiagQueue *diags, const js
     Span span;
     Str path = json_find_fault(source, end, code == json_error_duplicate_key, &span, diags->arena);
     const char *what = error->text;
-    if (code == json_error_out_of_memory) out_of_memory();
     if (code == json_error_null_character) what = "a string must not hold a NUL";
     if (span.begin < source->length && source->text[span.begin] == '\0') what = "a NUL byte";
     bool plain = what != error->text || code == json_error_duplicate_key;
@@ -436,6 +436,8 @@ bool parse_json(const Source *source, Arena *arena, DiagQueue *diags, Module *mo
     json_error_t error;
     Arena scratch;
     uint32_t before = diags->errors;
+    /* Without memory jansson says now this, now that, and blames the text. */
+    json_set_alloc_funcs(heap_alloc, free);
     json_t *root = json_loadb(source->text, source->length, JSON_REJECT_DUPLICATES, &error);
     if (!root) {
         report_syntax_error(source, diags, &error);
