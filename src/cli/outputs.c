@@ -4,6 +4,12 @@
 #include <string.h>
 #include <unistd.h>
 
+static void take_back_all(void *context) {
+    Outputs *outputs = context;
+    for (int i = 0; i < outputs->count; i++)
+        output_take_back(&outputs->files[i]);
+}
+
 /* ---- signals ---- */
 
 /* Wakes the thread so that it ends. From outside it ends the program, as ever. */
@@ -40,8 +46,7 @@ static void *watch(void *argument) {
         pthread_mutex_unlock(&outputs->mutex);
         if (signal_number == WAKE) return NULL;
     } else {
-        for (int i = 0; i < outputs->count; i++)
-            if (outputs->files[i].temporary) unlink(outputs->files[i].temporary);
+        take_back_all(outputs);
     }
     die_of(signal_number, &outputs->signals);
     return NULL;
@@ -81,13 +86,18 @@ static void end_watch(Outputs *outputs) {
 
 /* ---- files ---- */
 
+static void end(Outputs *outputs) {
+    end_watch(outputs);
+    on_exhaustion(NULL, NULL);
+}
+
 static void discard_all(Outputs *outputs) {
     int error = errno;
     lock(outputs);
     for (int i = 0; i < outputs->count; i++)
         output_discard(&outputs->files[i]);
     unlock(outputs);
-    end_watch(outputs);
+    end(outputs);
     errno = error;
 }
 
@@ -98,6 +108,7 @@ static ExitStatus fail_to_write(Outputs *outputs, const OutputFile *file) {
 
 void outputs_begin(Outputs *outputs, Arena *arena, bool several) {
     *outputs = (Outputs){.arena = arena, .several = several};
+    on_exhaustion(take_back_all, outputs);
 }
 
 Writer *outputs_open(Outputs *outputs, const char *path) {
@@ -115,33 +126,53 @@ Writer *outputs_open(Outputs *outputs, const char *path) {
     return &file->writer;
 }
 
-Writer *outputs_open_error(Outputs *outputs) {
-    OutputFile *file = &outputs->files[outputs->count];
-    lock(outputs);
-    output_open_error(file);
-    outputs->count++;
-    unlock(outputs);
-    return &file->writer;
+Writer *outputs_report(Outputs *outputs) {
+    if (!outputs->report) {
+        OutputFile *file = &outputs->files[outputs->count];
+        lock(outputs);
+        output_open_error(file);
+        outputs->count++;
+        unlock(outputs);
+        outputs->report = file;
+    }
+    return &outputs->report->writer;
 }
 
-typedef enum { CLOSE_TEMPORARY, CLOSE_REST, COMMIT, STEPS } FinishStep;
+typedef enum { CLOSE_TEMPORARY, CLOSE_STREAM, COMMIT, CLOSE_REPORT, STEPS } FinishStep;
 
-/* The lock is not held where writing may block: the thread needs it. */
-static bool take_step(Outputs *outputs, FinishStep step, OutputFile *file) {
-    bool temporary = file->temporary, good = true;
-    if (!temporary) return step != CLOSE_REST || output_close(file);
+static bool is_last_to_commit(const Outputs *outputs, const OutputFile *file) {
+    for (int i = 0; i < outputs->count; i++)
+        if (outputs->files[i].temporary && &outputs->files[i] != file) return false;
+    return !outputs->report;
+}
+
+static bool take_named_step(Outputs *outputs, FinishStep step, OutputFile *file) {
+    bool good = true;
     lock(outputs);
     if (step == CLOSE_TEMPORARY) good = output_close(file);
-    if (step == COMMIT) good = output_commit(file);
+    if (step == COMMIT) good = output_commit(file, !is_last_to_commit(outputs, file));
     unlock(outputs);
     return good;
 }
 
+/* The lock is not held where writing may block: the thread needs it. */
+static bool take_step(Outputs *outputs, FinishStep step, OutputFile *file) {
+    if (file->temporary) return take_named_step(outputs, step, file);
+    bool due = file == outputs->report ? step == CLOSE_REPORT : step == CLOSE_STREAM;
+    return !due || output_close(file);
+}
+
 ExitStatus outputs_finish(Outputs *outputs) {
     for (FinishStep step = CLOSE_TEMPORARY; step < STEPS; step++)
-        for (int i = 0; i < outputs->count; i++)
-            if (!take_step(outputs, step, &outputs->files[i]))
-                return fail_to_write(outputs, &outputs->files[i]);
-    end_watch(outputs);
+        for (int i = 0; i < outputs->count; i++) {
+            int next = step == COMMIT ? outputs->count - 1 - i : i;
+            if (!take_step(outputs, step, &outputs->files[next]))
+                return fail_to_write(outputs, &outputs->files[next]);
+        }
+    lock(outputs);
+    for (int i = 0; i < outputs->count; i++)
+        output_settle(&outputs->files[i]);
+    unlock(outputs);
+    end(outputs);
     return EXIT_DONE;
 }

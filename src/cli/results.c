@@ -135,7 +135,17 @@ static void write_lines(const Input *input, const FuncJob *jobs, Writer *out) {
 
 /* Where --stats goes; NULL after a failure. */
 static Writer *open_stats(const CommandLine *line, Outputs *outputs) {
-    return *line->stats ? outputs_open(outputs, line->stats) : outputs_open_error(outputs);
+    return *line->stats ? outputs_open(outputs, line->stats) : outputs_report(outputs);
+}
+
+/* What -v and --explain have to say of each function. */
+static void write_logs(const FuncJob *jobs, uint32_t count, Outputs *outputs) {
+    for (uint32_t i = 0; i < count; i++) {
+        const Allocation *result = &jobs[i].result;
+        if (result->log.length == 0 && result->explanation.length == 0) continue;
+        write_str(outputs_report(outputs), result->log);
+        write_str(outputs_report(outputs), result->explanation);
+    }
 }
 
 static void write_proofs(FuncJob *jobs, uint32_t count, Arena *arena, Writer *out) {
@@ -166,7 +176,9 @@ static bool open_reports(const CommandLine *line, Outputs *outputs, Reports *rep
            open_report(outputs, line->certificate, &reports->proofs);
 }
 
-/* The report tells how long writing took, and is therefore written last. */
+/* The result is opened last: on standard output nothing comes after it that could fail, and as a
+ * file it is put in its place first. The report tells how long writing took, and is therefore
+ * written last. */
 ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena) {
     uint32_t count = input->module.nfuncs;
     Outputs outputs;
@@ -176,6 +188,7 @@ ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *j
     if (!open_reports(line, &outputs, &reports)) return EXIT_BROKEN;
     Writer *out = outputs_open(&outputs, line->output);
     if (!out) return EXIT_BROKEN;
+    write_logs(jobs, count, &outputs);
     const JsonFunc *items = result_funcs(jobs, count, arena);
     Drawing drawing = {&input->module.target, &input->source, items, count};
     if (reports.svg) write_svg(&drawing, reports.svg);

@@ -12,7 +12,8 @@ ExitStatus write_parsed(const CommandLine *line, const Input *input, Arena *aren
 /* Its interference graphs, for -e graph. */
 ExitStatus write_graphs(const CommandLine *line, const Input *input, Arena *arena);
 
-/* Every function's result, then --svg and --stats. */
+/* Every function's result, then --svg and the like, and once all of it is in its place what -v,
+ * --explain and --stats tell standard error. */
 ExitStatus write_results(const CommandLine *line, const Input *input, FuncJob *jobs, Arena *arena);
 
 /* --stats alone, where a function has failed. */

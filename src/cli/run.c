@@ -53,24 +53,44 @@ static ExitStatus exit_of(AllocStatus status) {
     return EXITS[status];
 }
 
+/* The gravest status of all functions. */
+static ExitStatus worst_exit(const FuncJob *jobs, uint32_t count) {
+    ExitStatus worst = EXIT_DONE;
+    for (uint32_t i = 0; i < count; i++)
+        if (exit_of(jobs[i].result.status) > worst) worst = exit_of(jobs[i].result.status);
+    return worst;
+}
+
 /* What -v and --explain ask for must not get lost. */
 static bool print_lines(Str lines) {
     return lines.length == 0 || fwrite(lines.text, 1, lines.length, stderr) == lines.length;
 }
 
-/* Prints what the allocation of each function has to say, in the order of functions. Returns the
- * gravest status. */
-static ExitStatus report_jobs(const FuncJob *jobs, Input *input, const CommandLine *line) {
-    ExitStatus worst = EXIT_DONE;
+/* Prints what the allocation of each function has to say, in the order of functions, where no
+ * result is written that this has to wait for. */
+static ExitStatus report_failures(Input *input, const CommandLine *line, FuncJob *jobs,
+                                  Arena *arena) {
     bool printed = true;
-    for (uint32_t i = 0; i < input->module.nfuncs; i++) {
-        const Allocation *result = &jobs[i].result;
-        printed = printed && print_lines(result->log) && print_lines(result->explanation);
+    for (uint32_t i = 0; i < input->module.nfuncs && printed; i++)
+        printed = print_lines(jobs[i].result.log) && print_lines(jobs[i].result.explanation);
+    input_report(input, line);
+    ExitStatus stats = write_failures(line, input, jobs, arena);
+    return printed ? stats : EXIT_BROKEN; /* and nowhere to say why */
+}
+
+static ExitStatus finish_jobs(Input *input, const CommandLine *line, const Options *options,
+                              FuncJob *jobs, Arena *arena) {
+    uint32_t count = input->module.nfuncs;
+    ExitStatus status = worst_exit(jobs, count);
+    for (uint32_t i = 0; i < count; i++)
         diag_append(&input->diags, &jobs[i].diags);
-        if (exit_of(result->status) > worst) worst = exit_of(result->status);
+    if (status != EXIT_DONE) {
+        ExitStatus reported = report_failures(input, line, jobs, arena);
+        return reported == EXIT_DONE ? status : reported;
     }
     input_report(input, line);
-    return printed ? worst : EXIT_BROKEN; /* and nowhere to say why */
+    status = explained_check(&options->explain, jobs, count, arena);
+    return status == EXIT_DONE ? write_results(line, input, jobs, arena) : status;
 }
 
 static ExitStatus allocate_input(Input *input, const CommandLine *line, const Options *options,
@@ -79,15 +99,7 @@ static ExitStatus allocate_input(Input *input, const CommandLine *line, const Op
     progress_begin(&progress, line, "allocating", &input->module);
     FuncJob *jobs = jobs_run(&input->module, options, line->jobs, &progress, arena);
     progress_end(&progress);
-    ExitStatus status = report_jobs(jobs, input, line);
-    if (status == EXIT_DONE)
-        status = explained_check(&options->explain, jobs, input->module.nfuncs, arena);
-    if (status == EXIT_DONE) {
-        status = write_results(line, input, jobs, arena);
-    } else {
-        ExitStatus stats = write_failures(line, input, jobs, arena);
-        if (stats != EXIT_DONE) status = stats;
-    }
+    ExitStatus status = finish_jobs(input, line, options, jobs, arena);
     jobs_free(jobs, input->module.nfuncs);
     return status;
 }

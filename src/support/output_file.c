@@ -12,11 +12,12 @@
 
 static const char TEMPORARY_NAME[] = ".sballoc-XXXXXX";
 
-/* The name of a temporary file in the directory of `target`, for mkstemp. */
+/* The name of a temporary file in the directory of `target`, for mkstemp, and room for one letter
+ * more. */
 static char *temporary_beside(Arena *arena, const char *target) {
     const char *slash = strrchr(target, '/');
     size_t directory = slash ? (size_t)(slash - target) + 1 : 0;
-    char *name = arena_raw(arena, directory + sizeof TEMPORARY_NAME, 1);
+    char *name = arena_alloc(arena, directory + sizeof TEMPORARY_NAME + 1, 1);
     memcpy(name, target, directory);
     memcpy(name + directory, TEMPORARY_NAME, sizeof TEMPORARY_NAME);
     return name;
@@ -31,6 +32,7 @@ static mode_t new_file_mode(void) {
 
 /* Makes the temporary file. `old` is the file that it will take the place of, or NULL. */
 static bool open_beside(OutputFile *output, Arena *arena, const struct stat *old) {
+    output->spare = temporary_beside(arena, output->target);
     output->temporary = temporary_beside(arena, output->target);
     output->file = mkstemp(output->temporary);
     if (output->file < 0) {
@@ -92,7 +94,6 @@ static bool is_standard_path(const char *path) {
 static void hold(OutputFile *output, int file) {
     output->file = file;
     output->held = true;
-    writer_to_memory(&output->writer);
 }
 
 /* Opens a path that has a file; its own descriptor where it is that of a standard stream. */
@@ -112,9 +113,9 @@ static bool open_existing(OutputFile *output, Arena *arena, const struct stat *i
     return true;
 }
 
-bool output_open(OutputFile *output, Arena *arena, const char *path) {
+/* From where there is a temporary file nothing is allocated. */
+static bool open_path(OutputFile *output, Arena *arena, const char *path) {
     struct stat info;
-    *output = (OutputFile){.path = path, .file = -1};
     if (is_standard_path(path)) {
         output->path = "<stdout>";
         output->file = STDOUT_FILENO;
@@ -123,18 +124,29 @@ bool output_open(OutputFile *output, Arena *arena, const char *path) {
     } else if (errno != ENOENT || !open_new(output, arena, path)) {
         return false;
     }
-    if (!output->held) writer_to_file(&output->writer, output->file);
+    if (!output->held) writer_release(&output->writer, output->file);
     return true;
+}
+
+bool output_open(OutputFile *output, Arena *arena, const char *path) {
+    *output = (OutputFile){.path = path, .file = -1};
+    writer_to_memory(&output->writer);
+    bool opened = open_path(output, arena, path);
+    int error = errno;
+    if (!opened) writer_free(&output->writer);
+    errno = error;
+    return opened;
 }
 
 void output_open_error(OutputFile *output) {
     *output = (OutputFile){.path = "<stderr>"};
+    writer_to_memory(&output->writer);
     hold(output, STDERR_FILENO);
 }
 
 void output_hold(OutputFile *output) {
     if (output->temporary || output->held) return;
-    writer_free(&output->writer);
+    writer_release(&output->writer, -1);
     hold(output, output->file);
 }
 
@@ -174,16 +186,40 @@ bool output_close(OutputFile *output) {
     return false;
 }
 
-bool output_commit(OutputFile *output) {
+/* Gives the old file, if there is one, a second name. */
+static OutputUndo keep_old(OutputFile *output) {
+    strcpy(output->spare, output->temporary);
+    strcat(output->spare, "~");
+    if (link(output->target, output->spare) == 0) return UNDO_RESTORE;
+    return errno == ENOENT ? UNDO_REMOVE : UNDO_NOTHING;
+}
+
+bool output_commit(OutputFile *output, bool undoable) {
     if (!output->temporary) return true;
+    OutputUndo undo = undoable ? keep_old(output) : UNDO_NOTHING;
     if (rename(output->temporary, output->target) == 0) {
         output->temporary = NULL;
+        output->undo = undo;
         return true;
     }
     int error = errno;
+    if (undo == UNDO_RESTORE) unlink(output->spare);
     output_discard(output);
     errno = error;
     return false;
+}
+
+void output_settle(OutputFile *output) {
+    if (output->undo == UNDO_RESTORE) unlink(output->spare);
+    output->undo = UNDO_NOTHING;
+}
+
+void output_take_back(OutputFile *output) {
+    if (output->temporary) unlink(output->temporary);
+    if (output->undo == UNDO_REMOVE) unlink(output->target);
+    if (output->undo == UNDO_RESTORE) (void)!rename(output->spare, output->target);
+    output->temporary = NULL;
+    output->undo = UNDO_NOTHING;
 }
 
 void output_discard(OutputFile *output) {
@@ -193,8 +229,7 @@ void output_discard(OutputFile *output) {
         output->file = -1;
         output->held = false;
     }
-    if (output->temporary) unlink(output->temporary);
-    output->temporary = NULL;
+    output_take_back(output);
 }
 
 /* The status of the directory in which `path` is or would be, and its name there. */

@@ -5,6 +5,8 @@
 #include "support/arena.h"
 #include "support/writer.h"
 
+typedef enum { UNDO_NOTHING, UNDO_REMOVE, UNDO_RESTORE } OutputUndo;
+
 typedef struct {
     const char *path; /* as the user named it; for messages */
     Writer writer;    /* write here */
@@ -12,6 +14,8 @@ typedef struct {
     bool held;        /* the writer gathers in memory what output_close() writes */
     char *temporary;  /* the file that is renamed; NULL where output goes straight to its target */
     char *target;     /* what it is renamed to: the path with symbolic links followed */
+    char *spare;      /* a name for the old file while the new one may be taken back */
+    OutputUndo undo;  /* how to take it back */
 } OutputFile;
 
 /* Opens `path` for writing ("-" or NULL: standard output). A regular file, there or not yet, is
@@ -31,10 +35,18 @@ void output_hold(OutputFile *output);
  * nothing is left behind. */
 bool output_close(OutputFile *output);
 
-/* After output_close(): puts the file in its place. On failure as output_close(). */
-bool output_commit(OutputFile *output);
+/* After output_close(): puts the file in its place; `undoable`: until output_settle() it can be
+ * taken back, if the file system has hard links for the old file. On failure as output_close(). */
+bool output_commit(OutputFile *output, bool undoable);
 
-/* Removes whatever was made. Does nothing after a commit or a failure. */
+/* After output_commit(): the file stays. */
+void output_settle(OutputFile *output);
+
+/* Removes whatever was made and puts the old file back, by names alone: allocates nothing, and
+ * leaves the writer as it is. Does nothing after a failure, or once the file is to stay. */
+void output_take_back(OutputFile *output);
+
+/* The same, and frees the writer. */
 void output_discard(OutputFile *output);
 
 /* True if two paths ("-" or NULL: standard output) name one regular file, there or not yet. Those

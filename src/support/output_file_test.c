@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -64,7 +65,7 @@ static void appears_on_commit(void **state) {
     assert_int_equal(access("file", F_OK), -1);
     assert_true(output_close(&fixture->output));
     assert_int_equal(access("file", F_OK), -1);
-    assert_true(output_commit(&fixture->output));
+    assert_true(output_commit(&fixture->output, false));
     assert_content("new");
     output_discard(&fixture->output);
     assert_content("new");
@@ -84,6 +85,50 @@ static void discard_keeps_the_old_file(void **state) {
     assert_content("old");
 }
 
+/* Until it is settled, a file that is in its place can be taken back: the old one, or none. */
+static void commits_are_taken_back(void **state) {
+    Fixture *fixture = *state;
+    for (int old = 0; old < 2; old++)
+        for (int settled = 0; settled < 2; settled++) {
+            if (old) put_old("old");
+            assert_true(output_open(&fixture->output, &fixture->arena, "file"));
+            write_text(&fixture->output.writer, "new");
+            assert_true(output_close(&fixture->output));
+            assert_true(output_commit(&fixture->output, true));
+            assert_content("new");
+            if (settled) output_settle(&fixture->output);
+            output_take_back(&fixture->output);
+            if (settled || old)
+                assert_content(settled ? "new" : "old");
+            else
+                assert_int_equal(access("file", F_OK), -1);
+            unlink("file");
+        }
+}
+
+static void take_back(void *context) {
+    output_take_back(context);
+}
+
+/* Where memory runs out, the child of a fork ends with 3, without its temporary file. */
+static void exhaustion_leaves_nothing(void **state) {
+    Fixture *fixture = *state;
+    int status;
+    pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        close(STDERR_FILENO);
+        if (!output_open(&fixture->output, &fixture->arena, "file")) _exit(1);
+        if (access(fixture->output.temporary, F_OK) != 0) _exit(2);
+        on_exhaustion(take_back, &fixture->output);
+        out_of_memory();
+        _exit(0);
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 3);
+}
+
 static void mode_is_kept(void **state) {
     Fixture *fixture = *state;
     struct stat info;
@@ -91,7 +136,7 @@ static void mode_is_kept(void **state) {
     assert_int_equal(chmod("file", 0751), 0);
     assert_true(output_open(&fixture->output, &fixture->arena, "file"));
     assert_true(output_close(&fixture->output));
-    assert_true(output_commit(&fixture->output));
+    assert_true(output_commit(&fixture->output, false));
     assert_int_equal(stat("file", &info), 0);
     assert_int_equal(info.st_mode & 07777, 0751);
     assert_content("");
@@ -106,7 +151,7 @@ static void failures_say_why(void **state) {
     put_old("old");
     for (size_t i = 0; i < sizeof CASES / sizeof *CASES; i++) {
         bool good = output_open(&fixture->output, &fixture->arena, CASES[i].path) &&
-                    output_close(&fixture->output) && output_commit(&fixture->output);
+                    output_close(&fixture->output) && output_commit(&fixture->output, false);
         int error = errno;
         assert_false(good);
         assert_int_equal(error, CASES[i].error);
@@ -153,7 +198,7 @@ static void links_to_nothing_are_followed(void **state) {
     write_text(&fixture->output.writer, "new");
     assert_true(output_close(&fixture->output));
     assert_int_equal(stat("link", &info), -1);
-    assert_true(output_commit(&fixture->output));
+    assert_true(output_commit(&fixture->output, false));
     assert_int_equal(lstat("link", &info), 0);
     assert_true(S_ISLNK(info.st_mode));
     assert_content("new");
@@ -185,6 +230,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(appears_on_commit, begin, end),
         cmocka_unit_test_setup_teardown(discard_keeps_the_old_file, begin, end),
+        cmocka_unit_test_setup_teardown(commits_are_taken_back, begin, end),
+        cmocka_unit_test_setup_teardown(exhaustion_leaves_nothing, begin, end),
         cmocka_unit_test_setup_teardown(mode_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(failures_say_why, begin, end),
         cmocka_unit_test_setup_teardown(full_disk, begin, end),
