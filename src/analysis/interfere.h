@@ -17,7 +17,7 @@ typedef struct {
     bool built;         /* the rest is filled */
     Adjacent *of;       /* [nodes] */
     uint32_t *listed;   /* nodes */
-    uint32_t *by_start; /* [nodes] by first point, then by number */
+    uint32_t *by_start; /* [nodes] by first point, then by number; NULL where runs are empty */
     uint64_t edges;     /* pairs */
     uint32_t max_degree;
 } Graph;
@@ -39,8 +39,12 @@ typedef struct {
 
 static inline NeighbourWalk neighbours_of(const Graph *graph, uint32_t n) {
     const Adjacent *of = &graph->of[n];
-    return (NeighbourWalk){graph->listed + of->from, graph->listed + of->end,
-                           graph->by_start + of->run, graph->by_start + of->run_end};
+    NeighbourWalk walk = {.next = graph->listed + of->from, .end = graph->listed + of->end};
+    if (graph->by_start) {
+        walk.run = graph->by_start + of->run;
+        walk.run_end = graph->by_start + of->run_end;
+    }
+    return walk;
 }
 
 static inline bool next_neighbour(NeighbourWalk *walk, uint32_t *neighbour) {

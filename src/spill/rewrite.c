@@ -692,7 +692,7 @@ static void emit_original(Rewriter *rewriter, uint32_t point) {
 static void emit_all(Rewriter *rewriter) {
     emit_spot(rewriter, &rewriter->start);
     for (Walk walk = walk_begin(rewriter->from); walk_next(&walk);) {
-        const Loop *loop = &rewriter->from->loops[walk.event == WALK_INST ? 0 : walk.loop];
+        const Loop *loop = walk.event == WALK_INST ? NULL : &rewriter->from->loops[walk.loop];
         switch (walk.event) {
         case WALK_INST:
             emit_spot(rewriter, &rewriter->before_inst[walk.inst]);
