@@ -10,11 +10,13 @@ VERSION := $(shell sed -n 's/^.define SBALLOC_VERSION "\(.*\)"/\1/p' src/cli/opt
 WARN = -Wall -Wextra -Wpedantic -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wundef \
        -Wpointer-arith -Wwrite-strings -Wcast-qual -Wformat=2 -Wconversion -Wno-sign-conversion
 CFLAGS ?= -O2 -g
-SANITIZE = -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# Every compiler and processor makes the same bytes: a product and a sum are rounded one by one.
+SAME = -ffp-contract=off
+SANITIZE = -O1 -g -fsanitize=address,undefined,float-cast-overflow -fno-sanitize-recover=all -fno-omit-frame-pointer
 JANSSON_CFLAGS := $(shell $(PKG_CONFIG) --cflags jansson 2>/dev/null)
 JANSSON_LIBS := $(or $(shell $(PKG_CONFIG) --libs jansson 2>/dev/null),-ljansson)
 ALL_CFLAGS = -std=c11 -D_POSIX_C_SOURCE=200809L -Isrc -I$(BUILD)/gen $(JANSSON_CFLAGS) $(CPPFLAGS) \
-             $(WARN) $(CFLAGS) -pthread
+             $(WARN) $(CFLAGS) $(SAME) -pthread
 LDLIBS ?= $(JANSSON_LIBS) -lm
 
 LAYERS = support ir text analysis place spill bound verify driver output
@@ -28,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -86,6 +88,10 @@ check: all sanitised
 
 check-long: all sanitised
 	scripts/test/run --long $(BUILD)
+
+# Needs gcc and clang; some minutes.
+same:
+	scripts/same --build=$(BUILD)/same
 
 bench: all tests
 	scripts/bench $(BUILD)

@@ -27,6 +27,14 @@
 #include "support/clock.h"
 #include "verify/verify.h"
 
+/* For the same bytes from every compiler each operation rounds to a double. */
+#if FLT_EVAL_METHOD != 0
+#error "Doubles are kept longer than they are: compile with -msse2 -mfpmath=sse"
+#endif
+#ifdef __FAST_MATH__
+#error "-ffast-math changes what is chosen"
+#endif
+
 /* One allocation under way: what never changes, and what has been found. */
 typedef struct {
     const Func *func; /* the input */
