@@ -27,10 +27,14 @@ static void choose_signals(sigset_t *signals) {
     }
 }
 
-/* Ends the program as if the signal had not been waited for. */
-static void die_of(int signal_number, const sigset_t *signals) {
+/* Ends the program as if the signal had not been waited for. Another that came with it, WAKE among
+ * them, must not be what it ends of. */
+static void die_of(int signal_number) {
+    sigset_t alone;
+    sigemptyset(&alone);
+    sigaddset(&alone, signal_number);
     signal(signal_number, SIG_DFL);
-    pthread_sigmask(SIG_UNBLOCK, signals, NULL);
+    pthread_sigmask(SIG_UNBLOCK, &alone, NULL);
     raise(signal_number);
     _exit(EXIT_BROKEN);
 }
@@ -48,7 +52,7 @@ static void *watch(void *argument) {
     } else {
         take_back_all(outputs);
     }
-    die_of(signal_number, &outputs->signals);
+    die_of(signal_number);
     return NULL;
 }
 
