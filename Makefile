@@ -30,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench same lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same faults lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -77,17 +77,26 @@ $(BUILD)/%_test: $(BUILD)/%_test.o $(TEST_HELP) $(BUILD)/libsballoc.a
 $(BUILD)/test/%: $(BUILD)/test/%_main.o $(TEST_HELP) $(BUILD)/libsballoc.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+# What makes calls of the system fail: preloaded, on Linux.
+$(BUILD)/test/faults.so: src/test/faults/shim.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 $(WARN) -Wno-pedantic -O1 -fPIC -shared -o $@ $< -ldl
+
 tests: $(BUILD)/sballoc $(UNIT_TESTS) $(TEST_TOOLS)
 
 sanitised:
 	$(MAKE) BUILD=$(BUILD)/sanitised CFLAGS="$(SANITIZE) $(EXTRA_CFLAGS)" tests
 
 # Tests that take long, src/LAYER/NAME_long_test.c and scripts/test/long/NAME, are check-long's.
-check: all sanitised
+check: all sanitised $(BUILD)/test/faults.so
 	scripts/test/run $(BUILD)
 
-check-long: all sanitised
+check-long: all sanitised $(BUILD)/test/faults.so
 	scripts/test/run --long $(BUILD)
+
+# Each call of the system fails in turn.
+faults: all sanitised $(BUILD)/test/faults.so
+	scripts/test/faults --all $(BUILD)
 
 # Needs gcc and clang; some minutes.
 same:
