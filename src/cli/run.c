@@ -110,7 +110,7 @@ static ExitStatus allocate_with(Input *input, const CommandLine *line, Arena *ar
     Input previous;
     options.explain_spilled = command_line_explains_all(line);
     options.peaks = line->stats || line->svg || line->html || line->format == FORMAT_JSON ||
-                    options.verbose || options.explain_spilled;
+                    options.verbose || options.explain_spilled || line->explain.count > 0;
     options.source = &input->source;
     options.advise = true;
     if (options.peaks || options.no_spill)

@@ -5,16 +5,16 @@
 
 #include "analysis/partners.h"
 #include "analysis/split.h"
+#include "driver/advice.h"
 #include "driver/check_fixed.h"
 #include "driver/explain.h"
+#include "driver/failure.h"
 #include "driver/feasible.h"
 #include "driver/more_blocks.h"
-#include "driver/peak_text.h"
 #include "driver/report.h"
 #include "driver/spilled.h"
 #include "driver/stable.h"
 #include "driver/strategy.h"
-#include "driver/would_fit.h"
 #include "ir/marks.h"
 #include "place/recolour.h"
 #include "spill/dead_loads.h"
@@ -109,109 +109,44 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 
 /* ---- failure ---- */
 
-static const char NO_CHANGE[] = "found no single change that would make it fit";
-enum { MOST_SHORT = 4096 };
-
-/* What would help, in notes; `may_spill`: to be allocated at all. Where thousands of tensors take
- * the room no single change helps, and each try is long. */
-static void advise(Job *job, const Shortage *shortage, bool may_spill) {
-    if (!job->options->advise || shortage->count > MOST_SHORT) return;
-    FitQuestion question = {job->func, job->target, job->options, may_spill};
-    FitChanges changes = find_changes(&question, shortage, job->arena);
-    for (uint32_t i = 0; i < changes.count; i++) {
-        Span span = change_span(job->func, changes.items[i]);
-        if (span.end == span.begin) span = job->func->span;
-        Writer text;
-        writer_to_memory(&text);
-        write_change(job->func, changes.items[i], job->options->source, &text);
-        diag_note(job->diags, span, false, "would fit: %.*s", (int)text.length, text.buffer);
-        writer_free(&text);
-    }
-    if (changes.count == 0) diag_note(job->diags, job->func->span, false, "%s", NO_CHANGE);
-}
-
-static Shortage shortage_at(const Peak *peak, Arena *arena) {
-    uint32_t *tensors = RAW_ARRAY(arena, uint32_t, peak->count);
-    int64_t *blocks = RAW_ARRAY(arena, int64_t, peak->count);
-    for (uint32_t i = 0; i < peak->count; i++) {
-        tensors[i] = peak->tensors[i].tensor;
-        blocks[i] = peak->tensors[i].blocks;
-    }
-    int64_t over = peak->needed - peak->usable;
-    return (Shortage){tensors, blocks, peak->count, over > 0 ? over : 0, peak->at.point};
-}
-
-/* The input's peak; `least`: what no placement can do without. */
-static const Peak *find_own_peak(Job *job, bool least) {
-    Live live = live_range(job->func, job->arena);
-    PeakOf of = {.func = job->func,
-                 .live = &live,
-                 .target = job->target,
-                 .source = job->options->source,
-                 .least = least};
-    return find_peak(&of, job->arena);
+static Asked asked_of(const Job *job) {
+    return (Asked){job->func, job->target, job->options, job->diags, job->arena};
 }
 
 /* With --no-spill: something would have to leave. */
-static AllocStatus tell_spilled(Job *job, const Peak *peak) {
-    Span span = job->func->insts[peak->at.point].span;
-    TextLines lines = peak_lines(peak, job->options->source, job->arena);
-    diag_error(job->diags, span, "couldn't allocate every tensor in SB without spilling");
-    for (uint32_t i = 0; i < lines.count; i++)
-        diag_note(job->diags, span, false, "%.*s", (int)lines.items[i].length, lines.items[i].text);
-    if (peak->needed <= peak->usable)
-        diag_note(job->diags, span, false, "that fits, but no placement of everything was found");
-    Shortage shortage = shortage_at(peak, job->arena);
-    advise(job, &shortage, false);
+static AllocStatus tell_spilled(const Job *job, const Peak *peak) {
+    Asked asked = asked_of(job);
+    report_spilled_anyway(&asked, peak);
     return NOT_ALLOCATED;
 }
 
-/* True if something surely leaves, wherever it lies. */
-static bool must_spill(Job *job, const Peak *peak) {
-    if (!peak || peak->needed <= peak->usable) return false;
-    const Peak *least = find_own_peak(job, true);
-    return least && least->needed > least->usable;
+static AllocStatus tell_infeasible(const Job *job, uint32_t inst, bool proved) {
+    Asked asked = asked_of(job);
+    report_failure(&asked, inst, proved);
+    return NOT_ALLOCATED;
 }
 
 static bool has_spilled(const Job *job) {
     return job->options->no_spill && job->result.report.saves + job->result.report.reloads > 0;
 }
 
-/* In the input's own names: its instructions are numbered alike. */
-static void report_failure(Job *job, uint32_t inst, bool proved) {
-    Live live = live_range(job->func, job->arena);
-    Infeasible what = {job->func, &live, job->target, inst, proved};
-    Shortage shortage = report_infeasible(&what, job->diags, job->arena);
-    advise(job, &shortage, !job->options->no_spill);
-}
-
-static bool is_feasible(Job *job) {
-    uint32_t bad = infeasible_instruction(&job->facts);
-    if (bad != UINT32_MAX) report_failure(job, bad, true);
-    return bad == UINT32_MAX;
-}
-
 /* At the instruction that has no placement, else where the last resort found none. The two ends of
  * a copy could share a place. */
-static void report_nowhere(Job *job, Everywhere outcome) {
+static AllocStatus tell_nowhere(const Job *job, Everywhere outcome) {
     const Func *func = job->facts.func;
     uint32_t inst = impossible_instruction(&job->facts);
-    if (inst != UINT32_MAX) {
-        report_failure(job, inst, true);
-        return;
-    }
+    if (inst != UINT32_MAX) return tell_infeasible(job, inst, true);
     bool shared = outcome.inst != ENTRY && copy_is_elidable(func, &func->insts[outcome.inst]);
-    report_failure(job, outcome.inst, outcome.proved && !shared);
+    return tell_infeasible(job, outcome.inst, outcome.proved && !shared);
 }
 
-static bool spill_everywhere(Job *job) {
+static AllocStatus spill_everywhere(Job *job) {
     job->plan = plan_copy(&job->facts.plan, job->arena);
     Everywhere outcome =
         everywhere(&job->plan, &job->facts.sources, job->target, job->arena, &job->code);
-    if (!outcome.placed) report_nowhere(job, outcome);
     job->result.report.last_resort = true;
     job->result.report.strategy = "everywhere";
-    return outcome.placed;
+    return outcome.placed ? ALLOCATED : tell_nowhere(job, outcome);
 }
 
 static bool is_out_of_time(const Job *job) {
@@ -464,9 +399,11 @@ static AllocStatus find_allocation(Job *job) {
     if (!check_fixed(job->func, &live, job->diags)) return WRONG_INPUT;
     if (is_placed(job->func)) return check_placed(job, &live);
     analyse(job, &live, needed);
-    if (!is_feasible(job)) return NOT_ALLOCATED;
-    const Peak *peak = job->options->no_spill ? find_own_peak(job, false) : NULL;
-    if (must_spill(job, peak)) return tell_spilled(job, peak);
+    uint32_t bad = infeasible_instruction(&job->facts);
+    if (bad != UINT32_MAX) return tell_infeasible(job, bad, true);
+    Asked asked = asked_of(job);
+    const Peak *peak = job->options->no_spill ? find_own_peak(&asked, false) : NULL;
+    if (must_spill(&asked, peak)) return tell_spilled(job, peak);
     State *best = start_stable(job);
     if (!best) best = run_strategies(&job->facts, job->options, &job->floor, &job->log);
     if (clock_is_past(job->facts.deadline)) {
@@ -478,7 +415,7 @@ static AllocStatus find_allocation(Job *job) {
         take(job, best);
     else if (peak)
         return tell_spilled(job, peak);
-    else if (!spill_everywhere(job))
+    else if (spill_everywhere(job) != ALLOCATED)
         return NOT_ALLOCATED;
     finish(job);
     if (has_spilled(job)) return tell_spilled(job, peak);
@@ -508,31 +445,35 @@ static void find_peaks(Job *job) {
     Report *figures = &job->result.report;
     const Source *source = job->options->source;
     PeakOf after = {job->code.func, &job->result.live, job->target, source, .placed = true};
-    Reported reported = reported_of(job);
-    find_spilled_tensors(&reported, &job->result.live, source, figures, job->arena);
-    PeakOf before = {with_given_names(job), &job->facts.live, job->target, source, .placed = false};
     if (job->options->emit != EMIT_SPILLED) figures->peak_after = find_peak(&after, job->arena);
     figures->peak_before = figures->peak_after;
-    if (figures->spilled_tensors > 0 || !figures->peak_after)
-        figures->peak_before = find_peak(&before, job->arena);
+    if (figures->spilled_tensors == 0 && figures->peak_after) return;
+    PeakOf before = {.func = with_given_names(job),
+                     .live = &job->facts.live,
+                     .target = job->target,
+                     .source = source,
+                     .remat = job->options->remat};
+    Arena scratch;
+    arena_init(&scratch);
+    Occupancy all = find_occupancy(&before, &scratch);
+    Reported reported = reported_of(job);
+    figures->peak_before = peak_of(&all, job->arena);
+    find_spilled_tensors(&reported, &job->result.live, &all, figures, job->arena);
+    arena_free(&scratch);
 }
 
 /* What would help where something was spilled, in lines as those of -v. */
 static void explain_changes(Job *job, Writer *out) {
-    const Peak *peak = find_own_peak(job, false);
-    if (!peak || peak->count > MOST_SHORT) return;
+    Asked asked = asked_of(job);
+    const Peak *peak = find_own_peak(&asked, false);
+    if (!peak) return;
     Shortage shortage = shortage_at(peak, job->arena);
     FitQuestion question = {job->func, job->target, job->options, false};
-    FitChanges changes = find_changes(&question, &shortage, job->arena);
-    for (uint32_t i = 0; i < changes.count; i++) {
+    Advice advice = find_advice(&question, &shortage, job->arena);
+    for (uint32_t i = 0; i < advice.count; i++) {
         write_str(out, job->func->name);
-        write_text(out, ":   would fit: ");
-        write_change(job->func, changes.items[i], job->options->source, out);
-        write_char(out, '\n');
+        write_format(out, ":   %.*s\n", STR_ARGS(advice.items[i].text));
     }
-    if (changes.count > 0) return;
-    write_str(out, job->func->name);
-    write_format(out, ":   %s\n", NO_CHANGE);
 }
 
 /* Who was spilled, and the peaks, which -v has told already; what would make it fit. */
@@ -547,7 +488,19 @@ static void explain_spilled(Job *job, Writer *out) {
     write_text(out, ":   nothing was spilled\n");
 }
 
+/* [instructions of the facts] granules needed, those of the peaks that are told: of the result
+ * where nothing was spilled. */
+static const uint32_t *needs_as_told(const Job *job) {
+    const Peak *before = job->result.report.peak_before;
+    uint32_t *needs = NEW_ARRAY(job->arena, uint32_t, job->facts.func->ninsts);
+    if (before && !before->placed) return before->need;
+    for (uint32_t p = 0; before && p < job->code.func->ninsts; p++)
+        if (job->code.origin_inst[p] != INSERTED) needs[job->code.origin_inst[p]] = before->need[p];
+    return needs;
+}
+
 static void explain_named(Job *job, Writer *out) {
+    const Peak *peak = job->result.report.peak_before;
     Explained about = {.options = job->options,
                        .target = job->target,
                        .input = job->func,
@@ -556,7 +509,9 @@ static void explain_named(Job *job, Writer *out) {
                        .earlier = &job->earlier,
                        .plan = &job->plan,
                        .result = &job->code,
-                       .live = &job->result.live};
+                       .live = &job->result.live,
+                       .need = needs_as_told(job),
+                       .taken = peak && peak->placed};
     bool *found = NEW_ARRAY(job->arena, bool, job->options->explain.count);
     explain(&about, found, out);
     job->result.explained = found;

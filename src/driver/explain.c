@@ -3,7 +3,6 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "analysis/pressure.h"
 #include "ir/dma.h"
 #include "ir/runs.h"
 #include "place/capacity.h"
@@ -21,7 +20,6 @@ typedef struct {
     Arena *arena;
     Live live; /* of about->func */
     Nodes nodes;
-    Pressure pressure;
     Leaving leaving;    /* of about->result->func */
     uint32_t *moved_to; /* [ninsts of about->func] its point in the result; UINT32_MAX: dropped */
     Writer *out;
@@ -149,13 +147,13 @@ static void say_cost(Explain *pass, uint32_t n) {
         node->cost, neighbours, neighbours == 1 ? "" : "s", neighbours == 1 ? "s" : "", relief);
 }
 
-static void say_pressure(Explain *pass, uint32_t point) {
-    int64_t need = (int64_t)pass->pressure.need[point] * GRANULE;
+static void say_need(Explain *pass, uint32_t point) {
+    int64_t need = (int64_t)pass->about->need[point] * GRANULE;
     int64_t usable = target_usable(pass->about->target);
     SAY(pass, "at ");
     say_point(pass, point);
-    SAY(pass, ": %" PRId64 " bytes/partition are needed there and %" PRId64 " are usable", need,
-        usable);
+    SAY(pass, ": %" PRId64 " bytes/partition are %s there and %" PRId64 " are usable", need,
+        pass->about->taken ? "taken" : "needed", usable);
     if (need > usable) SAY(pass, ", %" PRId64 " too few", need - usable);
     SAY(pass, ".\n");
 }
@@ -282,7 +280,7 @@ static uint32_t find_peak(const Explain *pass, uint32_t t, LiveRange range, bool
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < range.count; i++)
         for (uint32_t p = range.items[i].first; p <= range.items[i].last; p++) {
-            if (best != UINT32_MAX && pass->pressure.need[p] <= pass->pressure.need[best]) continue;
+            if (best != UINT32_MAX && pass->about->need[p] <= pass->about->need[best]) continue;
             if (away && (pass->moved_to[p] == UINT32_MAX || on_chip[pass->moved_to[p]])) continue;
             best = p;
         }
@@ -473,8 +471,8 @@ static void say_spilled(Explain *pass, uint32_t t, LiveRange range, DmaSum dmas)
     bool away = peak != UINT32_MAX;
     if (!away) peak = find_peak(pass, t, range, false);
     SAY(pass, away ? "  With it, most would be needed " : "  Most is needed while it lives ");
-    say_pressure(pass, peak);
-    if (away && pass->pressure.need[peak] <= target_granules(pass->about->target))
+    say_need(pass, peak);
+    if (away && pass->about->need[peak] <= target_granules(pass->about->target))
         SAY(pass, "  That fits, but no placement of everything was found.\n");
     if (away) say_takers(pass, pass->moved_to[peak]);
     say_gaps(pass, t);
@@ -519,8 +517,8 @@ static void explain_tensor(Explain *pass, uint32_t t) {
     if (partly) say_leaving(pass, u);
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
     say_cost(pass, pass->nodes.of[t]);
-    SAY(pass, "  Most is needed while it lives ");
-    say_pressure(pass, find_peak(pass, t, range, false));
+    SAY(pass, "  Most is %s while it lives ", pass->about->taken ? "taken" : "needed");
+    say_need(pass, find_peak(pass, t, range, false));
 }
 
 /* A tensor that spilling made. */
@@ -558,7 +556,6 @@ static void start(Explain *pass) {
     CostModel model = {about->target, about->options->allocator == ALLOCATOR_FLAT,
                        about->options->dma_optlevel > 4};
     find_costs(about->func, &pass->nodes, model, NULL, pass->arena);
-    pass->pressure = find_pressure(&pass->nodes, pass->arena);
     pass->leaving = leaving_blocks(about->result->func, pass->arena);
     pass->moved_to = RAW_ARRAY(pass->arena, uint32_t, about->func->ninsts);
     for (uint32_t p = 0; p < about->func->ninsts; p++)

@@ -19,6 +19,8 @@ typedef struct {
     const Plan *plan;        /* carried out in `result` */
     const Rewritten *result; /* placed */
     const Live *live;        /* of the result */
+    const uint32_t *need;    /* [func->ninsts] granules, as in Peak */
+    bool taken;              /* those that the result takes */
 } Explained;
 
 /* The lines about each tensor asked for, in the order of asking: one of the input (all its parts,

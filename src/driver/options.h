@@ -45,7 +45,7 @@ typedef struct {
     bool outcome_only;                        /* only whether it fits counts: no figures */
     bool advise;                              /* tell what would make it fit where it does not */
     bool peaks;                               /* find the peaks for the report */
-    Wishes explain;                           /* tensors to explain */
+    Wishes explain;                           /* tensors to explain; requires peaks */
     Wishes headroom;                          /* tensors of which more blocks are wanted */
     bool explain_spilled;                     /* all that was spilled; requires peaks */
     const Source *source;                     /* the input's text, to tell lines; or NULL */

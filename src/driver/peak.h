@@ -2,8 +2,7 @@
 #ifndef DRIVER_PEAK_H
 #define DRIVER_PEAK_H
 
-#include "analysis/live.h"
-#include "ir/target.h"
+#include "driver/occupancy.h"
 
 /* When: an instruction, in one iteration of the loops around it. */
 typedef struct {
@@ -33,26 +32,18 @@ typedef struct {
     int64_t usable;      /* bytes per partition */
     PeakTensor *tensors; /* [count] those that take most first */
     uint32_t count;
+    uint32_t *need;     /* [ninsts] granules, of each instruction likewise: see Occupancy */
     bool placed;        /* all tensors have places, and what follows is known */
     int64_t free;       /* bytes that are free there in all partitions */
     Rect largest;       /* the largest free rectangle that a tensor could have, by area */
     int64_t fragmented; /* bytes that are free beside it */
 } Peak;
 
-typedef struct {
-    const Func *func;
-    const Live *live; /* of func */
-    const Target *target;
-    const Source *source; /* of the spans, with its lines indexed; or NULL */
-    bool placed;          /* take tensors where they lie */
-    bool least; /* leave out what a copy may put into the place of its source: no placement needs
-                   less */
-} PeakOf;
+/* The first point at which most is needed, and who lives there. NULL where nothing does. The
+ * occupancy is not needed longer. O(nodes + operands). */
+const Peak *peak_of(const Occupancy *all, Arena *arena);
 
-/* The first point at which most is needed. Iterations are told apart, block by block, where the
- * function has loops and is not too long to be laid out; else an instruction needs what any
- * iteration of it does. What lies at one place counts once. NULL where nothing lives. O(points of
- * time + intervals log intervals + operands). */
+/* The same of a function of which nothing else is asked: see find_occupancy(). */
 const Peak *find_peak(const PeakOf *of, Arena *arena);
 
 #endif

@@ -236,13 +236,17 @@ static void compare_tensor(const Watched *watched, const PeakTensor *one, uint32
 /* Everything but room. Returns the step of the peak. */
 static uint32_t compare_peak(const Watched *watched, const Peak *peak) {
     int64_t most = 0, free;
+    int64_t *wanted = NEW_ARRAY(watched->arena, int64_t, watched->func->ninsts);
     uint32_t worst = 0;
     for (uint32_t s = 0; s < watched->nsteps; s++) {
         int64_t need = peak->placed ? taken_at(watched, s, &free) : needed_at(watched, s);
+        if (need > wanted[watched->inst[s]]) wanted[watched->inst[s]] = need;
         if (need <= most) continue;
         most = need;
         worst = s;
     }
+    for (uint32_t p = 0; p < watched->func->ninsts; p++)
+        assert_int_equal(peak->need[p], wanted[p]);
     assert_int_equal(peak->needed, most * GRANULE);
     assert_int_equal(peak->usable, target_usable(watched->target));
     assert_moment(watched, peak->at, worst);
@@ -374,6 +378,29 @@ static void long_loops_by_text(void **unused) {
     arena_free(&arena);
 }
 
+/* A block dies when the next is born: the text alone would count all of both tensors. */
+static void iterations_apart(void **unused) {
+    (void)unused;
+    Arena arena;
+    arena_init(&arena);
+    const Module *module =
+        make_body(&arena, 4096,
+                  "tensor %a : sb<4*128x64xu8>\ntensor %b : sb<4*128x64xu8>\n"
+                  "loop i = 0..4 { %a[i] = f }\n"
+                  "loop i = 0..4 {\n%b[i] = g %a[i]\n}\nloop i = 0..4 { use %b[i] }");
+    Live live = live_range(module->funcs, &arena);
+    PeakOf of = {.func = module->funcs, .live = &live, .target = &module->target};
+    const Peak *peak = find_peak(&of, &arena);
+    static const uint32_t wanted[] = {32, 40, 32};
+    for (uint32_t p = 0; p < 3; p++)
+        assert_int_equal(peak->need[p], wanted[p]);
+    assert_int_equal(peak->at.point, 1);
+    assert_int_equal(peak->at.indices[0], 0);
+    assert_int_equal(peak->tensors[0].blocks, 4);
+    assert_int_equal(peak->tensors[1].blocks, 1);
+    arena_free(&arena);
+}
+
 static void nothing_lives(void **unused) {
     (void)unused;
     Arena arena;
@@ -388,6 +415,7 @@ static void nothing_lives(void **unused) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(inputs_as_they_run), cmocka_unit_test(results_as_they_run),
-        cmocka_unit_test(long_loops_by_text), cmocka_unit_test(nothing_lives)};
+        cmocka_unit_test(long_loops_by_text), cmocka_unit_test(iterations_apart),
+        cmocka_unit_test(nothing_lives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -15,15 +15,18 @@ static void write_moment(Moment moment, Writer *out) {
         write_format(out, "point %u", moment.point);
 }
 
-/* `i = 3, j = 0` of the loops around it, after a comma. */
-static void write_iteration(const Func *func, Moment moment, Writer *out) {
+bool has_iteration(const Func *func, Moment moment) {
+    return moment.indices && func->insts[moment.point].loop != NO_LOOP;
+}
+
+void write_iteration(const Func *func, Moment moment, Writer *out) {
     uint32_t inner = func->insts[moment.point].loop;
-    if (!moment.indices || inner == NO_LOOP) return;
+    if (!has_iteration(func, moment)) return;
     for (uint32_t depth = 0; depth <= func->loops[inner].depth; depth++) {
         uint32_t loop = inner;
         while (func->loops[loop].depth > depth)
             loop = func->loops[loop].parent;
-        write_text(out, ", ");
+        if (depth > 0) write_text(out, ", ");
         write_str(out, func->loops[loop].name);
         write_format(out, " = %" PRId64, moment.indices[depth]);
     }
@@ -39,6 +42,7 @@ void write_moment_in_full(const Func *func, const Source *source, Moment moment,
     write_text(out, " (");
     write_str(out, func->insts[moment.point].op);
     write_char(out, ')');
+    if (has_iteration(func, moment)) write_text(out, ", ");
     write_iteration(func, moment, out);
 }
 

@@ -1,18 +1,17 @@
 #include "driver/spilled.h"
 
 #include "ir/dma.h"
-#include "spill/time/text_need.h"
 
 typedef struct {
     const Reported *result;
     const Live *live; /* of the result */
     const Source *source;
     Arena scratch;
-    TextNeed need;      /* of the input */
-    uint32_t *moved_to; /* [ninsts of the input] its point in the result; UINT32_MAX: dropped */
-    DmaSum *sums;       /* [ntensors of the input] of the DMAs inserted for each */
-    uint32_t *first;    /* [ntensors + 1] in `lies` */
-    uint32_t *lies;     /* tensors of the result that stand for each one of the input, on chip */
+    const uint32_t *need; /* [ninsts of the input] granules, as in Peak */
+    uint32_t *moved_to;   /* [ninsts of the input] its point in the result; UINT32_MAX: dropped */
+    DmaSum *sums;         /* [ntensors of the input] of the DMAs inserted for each */
+    uint32_t *first;      /* [ntensors + 1] in `lies` */
+    uint32_t *lies;       /* tensors of the result that stand for each one of the input, on chip */
 } SpilledPass;
 
 static void find_moved(SpilledPass *pass) {
@@ -65,7 +64,7 @@ static bool is_on_chip(const SpilledPass *pass, uint32_t t, uint32_t point) {
 static uint32_t find_forcing_point(const SpilledPass *pass, uint32_t t) {
     LiveRange range = pass->result->facts->live.whole[t];
     uint32_t away = UINT32_MAX, any = UINT32_MAX;
-    const uint32_t *need = pass->need.need;
+    const uint32_t *need = pass->need;
     for (uint32_t i = 0; i < range.count; i++)
         for (uint32_t p = range.items[i].first; p <= range.items[i].last; p++) {
             if (any == UINT32_MAX || need[p] > need[any]) any = p;
@@ -86,20 +85,20 @@ static SpilledTensor describe(const SpilledPass *pass, uint32_t t, int64_t block
                          .cycles = pass->sums[t].cycles,
                          .forced = {.point = find_forcing_point(pass, t)}};
     one.op = func->insts[one.forced.point].op;
-    one.needed = (int64_t)pass->need.need[one.forced.point] * GRANULE;
+    one.needed = (int64_t)pass->need[one.forced.point] * GRANULE;
     Span span = func->insts[one.forced.point].span;
     if (pass->source && span.end > span.begin)
         one.forced.line = source_line(pass->source, span.begin);
     return one;
 }
 
-void find_spilled_tensors(const Reported *result, const Live *live, const Source *source,
+void find_spilled_tensors(const Reported *result, const Live *live, const Occupancy *before,
                           Report *report, Arena *arena) {
     const Facts *facts = result->facts;
-    SpilledPass pass = {.result = result, .live = live, .source = source};
+    SpilledPass pass = {.result = result, .live = live, .source = before->of->source};
     if (report->spilled_tensors == 0) return;
     arena_init(&pass.scratch);
-    pass.need = find_text_need(facts->func, &facts->live, facts->target, &pass.scratch);
+    pass.need = needs_of_insts(before, &pass.scratch);
     find_moved(&pass);
     sum_inserted(&pass);
     gather_parts(&pass);

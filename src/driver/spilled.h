@@ -5,10 +5,10 @@
 #include "driver/allocate.h"
 #include "driver/report.h"
 
-/* Requires the figures of the result. Fills report->spilled in order of declaration. `live`: ranges
- * of the result; `source` as in PeakOf. O(instructions + points where spilled tensors live + what
- * find_text_need() takes). */
-void find_spilled_tensors(const Reported *result, const Live *live, const Source *source,
+/* Requires the figures of the result, and the occupancy of what it was made from. Fills
+ * report->spilled in order of declaration. `live`: ranges of the result. O(instructions + points
+ * where spilled tensors live). */
+void find_spilled_tensors(const Reported *result, const Live *live, const Occupancy *before,
                           Report *report, Arena *arena);
 
 #endif

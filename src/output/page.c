@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "driver/peak_text.h"
 #include "ir/dma.h"
 #include "ir/names.h"
 #include "ir/runs.h"
@@ -200,67 +201,76 @@ static void put_needs(JsonOut *json, const char *key, const uint32_t *need, uint
     json_close(json, ']');
 }
 
-/* The iteration in which most is needed, `i = 3, j = 0`. */
-static void put_iteration(PageOut *page, const Func *func, const TextNeed *need) {
-    json_key(&page->json, "iteration");
-    uint32_t loops = 0, innermost = func->insts[need->inst].loop;
-    for (uint32_t l = 0; need->in_time && l < func->nloops; l++) {
-        if (innermost == NO_LOOP || !loop_encloses(func, l, innermost)) continue;
-        if (loops++ > 0) write_text(&page->text, ", ");
-        write_str(&page->text, func->loops[l].name);
-        write_text(&page->text, " = ");
-        write_int(&page->text, need->indices[l]);
-    }
-    put_text(page);
-}
-
-/* The worst point of a function, and where its points are in the result. */
+/* A peak, and where its points are in the result. */
 typedef struct {
     const char *when;
-    const Func *func;
-    const Live *live;
-    const TextNeed *need;
-    const uint32_t *moved; /* [ninsts of func] or NULL: they are the result's */
+    const Peak *peak;
+    const uint32_t *moved; /* [ninsts of its function] or NULL: they are the result's */
 } PagePeak;
 
-static uint32_t moved_to(const PagePeak *peak, uint32_t point) {
-    return peak->moved ? peak->moved[point] : point;
+static uint32_t moved_to(const PagePeak *of, uint32_t point) {
+    return of->moved ? of->moved[point] : point;
 }
 
-/* [name, blocks, bytes of one, partitions, first point, last point] */
-static void put_live_there(PageOut *page, const PagePeak *peak, uint32_t id) {
+/* `12`, or `12\xE2\x80\x9319`: without directories. */
+static void put_lines(PageOut *page, const PagePeak *of, const PeakTensor *one) {
+    Arena scratch;
+    arena_init(&scratch);
+    Str from = base_name(where_of_moment(page->usage, of->peak, one->first, &scratch));
+    Str to = base_name(where_of_moment(page->usage, of->peak, one->last, &scratch));
+    write_str(&page->text, from);
+    if (!str_equal(from, to)) {
+        write_text(&page->text, "\xE2\x80\x93");
+        write_str(&page->text, to);
+    }
+    put_text(page);
+    arena_free(&scratch);
+}
+
+/* [name, blocks, bytes of all, partitions, first point, last point, lines, 1 if it is used there,
+ * point of its next access or -1] */
+static void put_live_there(PageOut *page, const PagePeak *of, const PeakTensor *one) {
     JsonOut *json = &page->json;
-    LiveRange range = peak->live->whole[id];
+    const Tensor *tensor = &of->peak->func->tensors[one->tensor];
     json_open(json, '[');
-    json_str(json, peak->func->tensors[id].name);
-    json_int(json, peak->need->blocks[id]);
-    json_int(json, peak->func->tensors[id].bytes);
-    json_int(json, peak->func->tensors[id].partitions);
-    json_int(json, range.count ? moved_to(peak, range.items[0].first) : 0);
-    json_int(json, range.count ? moved_to(peak, range.items[range.count - 1].last) : 0);
+    json_str(json, tensor->name);
+    json_int(json, one->blocks);
+    json_int(json, one->bytes);
+    json_int(json, tensor->partitions);
+    json_int(json, moved_to(of, one->first.point));
+    json_int(json, moved_to(of, one->last.point));
+    put_lines(page, of, one);
+    json_int(json, one->used);
+    json_int(json, one->next.point == UINT32_MAX ? -1 : (int64_t)moved_to(of, one->next.point));
     json_close(json, ']');
 }
 
-/* {"when", "point", "bytes", "iteration", "text", "live": what lives there, in order of
- * declaration}. Points are those of the result, tensors those of the function that it is of. */
-static void put_peak(PageOut *page, const PagePeak *peak) {
+/* {"when", "point", "bytes", "where", "iteration", "text", "live": what lives there, the largest
+ * first}. Points are those of the result, tensors those of the function that it is of. */
+static void put_peak(PageOut *page, const PagePeak *of) {
     JsonOut *json = &page->json;
-    if (peak->need->inst == UINT32_MAX) return;
+    const Peak *peak = of->peak;
+    Arena scratch;
+    arena_init(&scratch);
     json_open(json, '{');
     json_key(json, "when");
-    json_text(json, peak->when);
-    key_int(json, "point", moved_to(peak, peak->need->inst));
-    key_int(json, "bytes", (int64_t)peak->need->peak * GRANULE);
-    put_iteration(page, peak->func, peak->need);
+    json_text(json, of->when);
+    key_int(json, "point", moved_to(of, peak->at.point));
+    key_int(json, "bytes", peak->needed);
+    key_str(json, "where", where_of_moment(page->usage, peak, peak->at, &scratch));
+    json_key(json, "iteration");
+    write_iteration(peak->func, peak->at, &page->text);
+    put_text(page);
     json_key(json, "text");
-    print_inst(peak->func, &peak->func->insts[peak->need->inst], &page->text);
+    print_inst(peak->func, &peak->func->insts[peak->at.point], &page->text);
     put_text(page);
     json_key(json, "live");
     json_open(json, '[');
-    for (uint32_t t = 0; t < peak->func->ntensors; t++)
-        if (peak->need->blocks[t] > 0) put_live_there(page, peak, t);
+    for (uint32_t i = 0; i < peak->count; i++)
+        put_live_there(page, of, &peak->tensors[i]);
     json_close(json, ']');
     json_close(json, '}');
+    arena_free(&scratch);
 }
 
 /* [ninsts of the input] points of the result; of a load that is gone the next that is there. */
@@ -281,16 +291,17 @@ static const uint32_t *find_moved(const JsonFunc *item, Arena *arena) {
 static void put_usage(PageOut *page) {
     JsonOut *json = &page->json;
     const JsonFunc *item = page->item;
-    put_needs(json, "need", page->usage->now.need, item->func->ninsts);
-    if (page->usage->outline) put_needs(json, "before", page->usage->outline, item->func->ninsts);
+    const Usage *usage = page->usage;
+    put_needs(json, "need", usage->need, item->func->ninsts);
+    if (usage->before) put_needs(json, "before", usage->outline, item->func->ninsts);
     json_key(json, "peaks");
     json_open(json, '[');
-    put_peak(page, &(PagePeak){"now", item->func, item->live, &page->usage->now, NULL});
-    if (page->usage->outline) {
+    if (usage->now) put_peak(page, &(PagePeak){"now", usage->now, NULL});
+    if (usage->before) {
         Arena scratch;
         arena_init(&scratch);
-        put_peak(page, &(PagePeak){"before spilling", item->input, item->input_live,
-                                   &page->usage->before, find_moved(item, &scratch)});
+        const uint32_t *moved = find_moved(item, &scratch);
+        put_peak(page, &(PagePeak){"before spilling", usage->before, moved});
         arena_free(&scratch);
     }
     json_close(json, ']');

@@ -93,10 +93,10 @@ static void draw_figures(const Chart *chart, Writer *out) {
     write_text(out, " bytes per partition usable \xC2\xB7 high water ");
     svg_number(out, chart->highest);
     write_share(out, chart->highest, chart->usable);
-    write_text(out, " \xC2\xB7 most needed at once: ");
+    write_text(out, " \xC2\xB7 most taken at once: ");
     svg_number(out, chart->peak);
     if (chart->before > 0) {
-        write_text(out, ", before spilling ");
+        write_text(out, ", needed before spilling ");
         svg_number(out, chart->before);
     }
     svg_close_text(out);
@@ -179,8 +179,9 @@ uint32_t draw_legend(const Chart *chart, Writer *out) {
         {has->spill, "store of spilling", "<path class=\"spill\" d=\"M6 1h10l-5 10z\"/>"},
         {has->reload, "reload", "<path class=\"reload\" d=\"M6 11h10l-5 -10z\"/>"},
         {has->dma, "DMA of the program", "<path class=\"dma\" d=\"M1 11h8l-4 -9zM12 2h8l-4 9z\"/>"},
-        {chart->points > 0, "bytes needed", "<path class=\"need\" d=\"M1 11V6h8V2h12V11z\"/>"},
-        {chart->before > 0, "before spilling", "<path class=\"before\" d=\"M1 10V4h8V1h12V10\"/>"},
+        {chart->points > 0, "bytes taken", "<path class=\"need\" d=\"M1 11V6h8V2h12V11z\"/>"},
+        {chart->before > 0, "needed before spilling",
+         "<path class=\"before\" d=\"M1 10V4h8V1h12V10\"/>"},
         {has->hole, "free in small pieces", "<path class=\"hole\" d=\"M1 1h20v10h-20z\"/>"},
         {has->room, "largest free at the worst point", "<rect class=\"room\" " BOX},
         {true, "usable", "<path class=\"capacity\" d=\"M0 6h22\"/>"},
@@ -321,7 +322,7 @@ static int64_t most_bytes(const FuncChanges *changes, const ChartRequest *reques
     for (int side = 0; side < SIDES; side++)
         if (changes->high_water[side] > most) most = changes->high_water[side];
     for (uint32_t i = 0; i < count; i++) {
-        int64_t peak = (int64_t)requests[i].usage->now.peak * GRANULE;
+        int64_t peak = peak_bytes(requests[i].usage->now);
         if (peak > most) most = peak;
     }
     return most;

@@ -26,19 +26,11 @@ void write_where(const Chart *chart, Interval points, const char *before, Writer
     svg_escape(out, to);
 }
 
-/* The end of a path: what stands after its last slash. */
-static Str short_where(Str where) {
-    uint32_t start = 0;
-    for (uint32_t i = 0; i < where.length; i++)
-        if (where.text[i] == '/') start = i + 1;
-    return (Str){where.text + start, where.length - start};
-}
-
 static void draw_lines(const Chart *chart, Writer *out) {
     if (chart->lines == chart->opcodes) return;
     uint32_t room = fitting_columns(chart->point_step * chart->width / chart->points);
     for (int64_t point = 0; point < chart->points; point += chart->point_step) {
-        Str where = short_where(chart->usage->where[point]);
+        Str where = base_name(chart->usage->where[point]);
         if (where.length == 0) continue;
         int64_t x = chart_middle(chart, (uint32_t)point);
         bool first = svg_columns(where) > fitting_columns(2 * (x - chart->left));

@@ -190,9 +190,9 @@ static int64_t width_of(uint32_t points) {
 }
 
 static void find_need(Chart *chart) {
-    chart->need = chart->usage->now.need;
-    chart->peak = (int64_t)chart->usage->now.peak * GRANULE;
-    if (chart->usage->outline) chart->before = (int64_t)chart->usage->before.peak * GRANULE;
+    chart->need = chart->usage->need;
+    chart->peak = peak_bytes(chart->usage->now);
+    chart->before = peak_bytes(chart->usage->before);
 }
 
 Chart chart_make(const ChartRequest *request, Arena *arena) {

@@ -88,7 +88,7 @@ typedef struct {
     uint32_t points;
     const ChartRequest *request;
     const Usage *usage;
-    const uint32_t *need; /* [points] granules needed */
+    const uint32_t *need; /* [points] granules taken */
     Accesses accesses;
     Str *original;             /* [ntensors] of a working copy: what it is a copy of; else empty */
     ChartPiece *pieces;        /* [npieces] by tensor, block, point */

@@ -195,9 +195,9 @@ void chart_holes(Chart *chart) {
             find_in_lane(&pass, lane, column);
     }
     chart->has.hole = chart->nholes > 0;
-    if (chart->usage->now.inst != UINT32_MAX) {
-        open_point(&pass, chart->usage->now.inst);
-        find_room(&pass, chart->usage->now.inst);
+    if (chart->usage->now) {
+        open_point(&pass, chart->usage->now->at.point);
+        find_room(&pass, chart->usage->now->at.point);
     }
     arena_free(&pass.scratch);
 }

@@ -1,50 +1,35 @@
-#include "output/svg_chart.h"
-#include "support/sort.h"
+#include <inttypes.h>
 
-/* Tensors that live at a worst point, the largest first. */
-static SortKey *largest_first(const Func *func, const TextNeed *need, uint32_t *count,
-                              Arena *scratch) {
-    SortKey *keys = RAW_ARRAY(scratch, SortKey, func->ntensors);
-    *count = 0;
-    for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (need->blocks[t] == 0) continue;
-        uint64_t bytes = (uint64_t)need->blocks[t] * (uint64_t)func->tensors[t].bytes;
-        keys[(*count)++] = (SortKey){UINT64_MAX - bytes, t};
-    }
-    sort_keys(keys, *count, scratch);
-    return keys;
-}
+#include "driver/peak_text.h"
+#include "output/svg_chart.h"
 
 /* `K \xC3\x973 768`: a tensor, how many of its blocks, and their bytes. */
-static void write_tensor(const Tensor *tensor, uint32_t blocks, Writer *text) {
+static void write_tensor(const Tensor *tensor, const PeakTensor *one, Writer *text) {
     write_char(text, '%');
     write_str(text, tensor->name);
-    if (tensor->blocks > 1) write_format(text, " \xC3\x97%u", blocks);
+    if (tensor->blocks > 1) write_format(text, " \xC3\x97%" PRId64, one->blocks);
     write_char(text, ' ');
-    svg_number(text, tensor->bytes * (int64_t)blocks);
+    svg_number(text, one->bytes);
 }
 
 /* As many as fit in the columns, and how many more. */
-static void write_tensors(const Func *func, const TextNeed *need, uint32_t columns, Writer *text) {
+static void write_tensors(const Peak *peak, uint32_t columns, Writer *text) {
     enum { MORE = 12 /* columns of what follows */ };
-    Arena scratch;
-    arena_init(&scratch);
-    uint32_t count, shown = 0;
-    const SortKey *keys = largest_first(func, need, &count, &scratch);
+    uint32_t shown = 0;
     Writer one;
     writer_to_memory(&one);
-    for (; shown < count; shown++) {
+    for (; shown < peak->count; shown++) {
+        const PeakTensor *next = &peak->tensors[shown];
         one.length = 0;
-        write_tensor(&func->tensors[keys[shown].id], need->blocks[keys[shown].id], &one);
+        write_tensor(&peak->func->tensors[next->tensor], next, &one);
         Str words = {one.buffer, (uint32_t)one.length};
         uint32_t used = svg_columns((Str){text->buffer, (uint32_t)text->length});
         if (shown > 0 && used + svg_columns(words) + MORE > columns) break;
         write_text(text, shown ? ", " : " ");
         write_str(text, words);
     }
-    if (shown < count) write_format(text, ", %u more", count - shown);
+    if (shown < peak->count) write_format(text, ", %u more", peak->count - shown);
     writer_free(&one);
-    arena_free(&scratch);
 }
 
 /* `line 31` or `a.py:7`, in parentheses, where it is known. */
@@ -61,7 +46,6 @@ static void draw_line(const Chart *chart, int64_t y, Writer *text, Writer *out) 
     svg_open_text(out, "peak", 18 * PX, y, ANCHOR_START);
     svg_clip(out, words, fitting_columns(chart->page - 30 * PX));
     svg_close_text(out);
-    text->length = 0;
 }
 
 /* The point of the result where an instruction of the input is; UINT32_MAX: nowhere. */
@@ -71,31 +55,27 @@ static uint32_t point_of(const JsonFunc *item, uint32_t inst) {
     return UINT32_MAX;
 }
 
-void draw_peaks(const Chart *chart, Writer *out) {
-    if (chart->peak == 0) return;
-    uint32_t columns = fitting_columns(chart->page - 30 * PX);
-    const TextNeed *now = &chart->usage->now, *before = &chart->usage->before;
+/* `most taken at point 12 (line 31), i = 3: 768 \xE2\x80\x93 %a 512, %b 256` */
+static void draw_peak(const Chart *chart, const Peak *peak, int64_t y, Writer *out) {
     Writer text;
     writer_to_memory(&text);
-    write_format(&text, "most needed at point %u", now->inst);
-    write_place(chart->usage->where[now->inst], &text);
+    uint32_t point =
+        peak == chart->usage->now ? peak->at.point : point_of(chart->item, peak->at.point);
+    write_text(&text, peak == chart->usage->now ? "most taken" : "needed before spilling");
+    if (point != UINT32_MAX) write_format(&text, " at point %u", point);
+    write_place(where_of_moment(chart->usage, peak, peak->at, chart->arena), &text);
+    if (has_iteration(peak->func, peak->at)) write_text(&text, ", ");
+    write_iteration(peak->func, peak->at, &text);
     write_text(&text, ": ");
-    svg_number(&text, chart->peak);
+    svg_number(&text, peak->needed);
     write_text(&text, " \xE2\x80\x93");
-    write_tensors(chart->func, now, columns, &text);
-    draw_line(chart, chart->peaks, &text, out);
-    if (chart->before > 0) {
-        uint32_t point = point_of(chart->item, before->inst);
-        write_text(&text, "before spilling");
-        if (point != UINT32_MAX) {
-            write_format(&text, " at point %u", point);
-            write_place(chart->usage->where[point], &text);
-        }
-        write_text(&text, ": ");
-        svg_number(&text, chart->before);
-        write_text(&text, " \xE2\x80\x93");
-        write_tensors(chart->item->input, before, columns, &text);
-        draw_line(chart, chart->peaks + 18 * PX, &text, out);
-    }
+    write_tensors(peak, fitting_columns(chart->page - 30 * PX), &text);
+    draw_line(chart, y, &text, out);
     writer_free(&text);
+}
+
+void draw_peaks(const Chart *chart, Writer *out) {
+    const Usage *usage = chart->usage;
+    if (usage->now) draw_peak(chart, usage->now, chart->peaks, out);
+    if (usage->before) draw_peak(chart, usage->before, chart->peaks + 18 * PX, out);
 }

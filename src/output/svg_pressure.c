@@ -1,6 +1,6 @@
 #include "output/svg_chart.h"
 
-/* A step curve of granules needed: where several points share half a pixel, the most of them.
+/* A step curve of granules: where several points share half a pixel, the most of them.
  * `filled`: down to the foot. */
 static void write_curve(const Chart *chart, const uint32_t *need, bool filled, Writer *out) {
     enum { FINEST = PX / 2 };
@@ -75,12 +75,12 @@ void draw_pressure(const Chart *chart, Writer *out) {
     write_text(out, "<rect class=\"lane\"");
     svg_box(out, chart->left, lane->top, chart->width, lane->height);
     write_text(out, "/>\n");
-    svg_text(out, "name", chart->left - 8 * PX, lane->top + 14 * PX, ANCHOR_END, "bytes needed");
+    svg_text(out, "name", chart->left - 8 * PX, lane->top + 14 * PX, ANCHOR_END, "bytes taken");
     if (chart->points > 0) {
         write_curve(chart, chart->need, true, out);
         if (chart->before > 0) write_curve(chart, chart->usage->outline, false, out);
         int64_t foot = lane->top + lane->height;
-        write_figure(chart, foot - 14 * PX, "most needed", chart->peak, out);
+        write_figure(chart, foot - 14 * PX, "most taken", chart->peak, out);
         if (chart->before > 0)
             write_figure(chart, lane->top + 10 * PX, "before spilling", chart->before, out);
     }

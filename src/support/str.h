@@ -14,6 +14,9 @@ typedef struct {
 
 #define STR(literal) ((Str){(literal), sizeof(literal) - 1})
 
+/* `STR_ARGS(text)` for a `%.*s`. */
+#define STR_ARGS(s) (int)(s).length, (s).text
+
 Str str_from(const char *text);
 bool str_equal(Str a, Str b);
 bool str_is(Str a, const char *text);

@@ -5,9 +5,6 @@
 #include "support/arena.h"
 #include "support/str.h"
 
-/* `STR_ARGS(text)` for a `%.*s`. */
-#define STR_ARGS(s) (int)(s).length, (s).text
-
 /* True if `%text` or `@text` can be written without quotes. */
 bool is_label(Str text);
 

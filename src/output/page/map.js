@@ -68,7 +68,7 @@ function drawPressure() {
     context.restore();
     context.strokeStyle = colours.frame;
     context.strokeRect(LEFT + .5, TOP + .5, geometry.plot - 1, PRESSURE - 1);
-    text("bytes needed", LEFT - 8, TOP + 12, colours.faint, "right");
+    text("bytes taken", LEFT - 8, TOP + 12, colours.faint, "right");
     if (fnOf().before) text("— before", LEFT - 8, TOP + 27, colours.before, "right");
     if (DATA.usable <= needTop())
         text("- - usable", LEFT - 8, TOP + (fnOf().before ? 42 : 27), colours.capacity, "right");

@@ -4,23 +4,11 @@
 
 const nameOf = (t, blocks) =>
     `%${fnOf().tensors[t].name}${blocks ? blockNames(fnOf().tensors[t], blocks) : ""}`;
+const placeName = where => /^\d/.test(where) ? `line ${where}` : where;
 const placeOf = point => {
-    const where = fnOf().insts[point][1];
-    return where ? (/^\d/.test(where) ? `line ${where}` : where) : "inserted";
+    const [, where, kind] = fnOf().insts[point];
+    return kind < 4 ? placeName(where) : where ? `inserted for ${placeName(where)}` : "inserted";
 };
-
-/* The line of a point; of one that spilling inserted that of the next that has one. */
-function lineNear(point, step) {
-    const insts = fnOf().insts;
-    while (point >= 0 && point < insts.length && !insts[point][1]) point += step;
-    return insts[point] ? insts[point][1].replace(/.*\//, "") : "";
-}
-
-/* `12–19`: the lines of a stretch of points. */
-function linesOf(first, last) {
-    const from = lineNear(first, 1), to = lineNear(last, -1);
-    return from === to ? from : `${from}–${to}`;
-}
 
 function pointLink(point) {
     return `${number(point)} (${placeOf(point)})`;
@@ -81,9 +69,9 @@ function showPoint() {
                                        lit: state.root !== null && isLit(t),
                                    }));
     const needed =
-        [`${number(fn.need[point])} bytes needed at once, ` +
+        [`${number(fn.need[point])} bytes taken at once, ` +
          `${share(fn.need[point], DATA.usable)} of ${number(DATA.usable)}`];
-    if (fn.before) needed.push(`${number(fn.before[point])} before spilling`);
+    if (fn.before) needed.push(`${number(fn.before[point])} needed before spilling`);
     const free = state.model.lanes.map(mask => {
         const stretches = freeAt(point, mask), largest = largestOf(stretches);
         const total = stretches.reduce((all, [low, high]) => all + high - low, 0);
@@ -101,20 +89,19 @@ function showPoint() {
         info.append(make("p", {
             className: "faint",
             textContent:
-                "In loops, what lives in any iteration is listed; what is needed is that of the worst one."
+                "In loops, what lives in any iteration is listed; what is taken is that of the worst one."
         }));
 }
 
 function peakRows(peak, indexOf) {
-    return [...peak.live].sort((a, b) => b[1] * b[2] - a[1] * a[2]).map(row => {
+    return peak.live.map(row => {
         const t = indexOf.get(row[0]) ?? -1;
         const blocks =
             t >= 0 && fnOf().tensors[t].blocks > 1 || row[1] > 1 ? ` ×${number(row[1])}` : "";
         return {
             cells: [
-                `%${row[0]}${blocks}`, number(row[1] * row[2]), row[3],
-                `${number(row[4])}–${number(row[5])}`, linesOf(row[4], row[5]),
-                t >= 0 ? nextAccess(t, peak.point) : ""
+                `%${row[0]}${blocks}`, number(row[2]), row[3], `${number(row[4])}–${number(row[5])}`,
+                row[6], row[7] ? "here" : row[8] < 0 ? "none" : number(row[8])
             ],
             click: t >= 0 ? () => select(t) : null,
             lit: state.root !== null && t >= 0 && isLit(t),
@@ -134,12 +121,12 @@ function showPeak() {
         const place = peak.iteration ? `, where ${peak.iteration}` : "";
         const go = make("button", {textContent: "go there", onclick: () => goTo(peak.point)});
         info.append(
-            make("h2", {textContent: peak.when === "now" ? "Most is needed" : "Before spilling"}),
+            make("h2", {textContent: peak.when === "now" ? "Most is taken" : "Needed before spilling"}),
             make(
                 "p", {
                     textContent: `${number(peak.bytes)} of ${number(DATA.usable)} bytes, ` +
                         (over > 0 ? `${number(over)} too many` : `${number(Math.abs(over))} free`) +
-                        `, at point ${pointLink(peak.point)}${place} `
+                        `, at point ${number(peak.point)} (${placeName(peak.where)})${place} `
                 },
                 go),
             make("p", {className: "code", textContent: peak.text}),
@@ -150,7 +137,7 @@ function showPeak() {
                 ],
                 peakRows(peak, indexOf)));
     }
-    if (fnOf().peaks.length === 0) info.append(make("p", {textContent: "Nothing is needed."}));
+    if (fnOf().peaks.length === 0) info.append(make("p", {textContent: "Nothing is taken."}));
 }
 
 function factsOf(tensor, t) {
