@@ -1,8 +1,11 @@
 """Random single edits of programs in .lf, and how much of an allocation outlives them."""
 
 import json
+import pathlib
 import random
 import re
+import subprocess
+import tempfile
 
 KINDS = ("add a tensor", "delete a tensor", "resize a tensor", "insert an instruction",
          "delete an instruction")
@@ -111,8 +114,19 @@ def delete_instruction(program, dice):
     return lines, None
 
 
+def double_instruction(program, dice):
+    lines = list(program.lines)
+    number = dice.choice(program.statements)
+    lines.insert(number, lines[number])
+    return lines, None
+
+
 EDITS = dict(zip(KINDS, (add_tensor, delete_tensor, resize_tensor, insert_instruction,
                          delete_instruction)))
+
+# An edit of one line.
+LINE_KINDS = ("double an instruction", "delete an instruction")
+EDITS[LINE_KINDS[0]] = double_instruction
 
 
 def edit(text, kind, seed, is_good):
@@ -124,6 +138,24 @@ def edit(text, kind, seed, is_good):
         if result and is_good("\n".join(result[0]) + "\n"):
             return "\n".join(result[0]) + "\n", result[1]
     raise ValueError(f"no {kind} is possible")
+
+
+def lines_beside(before, after):
+    """Lines of a result that differ beside the one that was edited; a line that was changed counts
+    once. (difflib takes minutes for thousands of lines.)"""
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [pathlib.Path(directory, name) for name in ("before", "after")]
+        for path, text in zip(paths, (before, after)):
+            path.write_text(text)
+        output = subprocess.run(["diff", "-d", *paths], capture_output=True, text=True).stdout
+    changed, removed, added = 0, 0, 0
+    for line in [*output.splitlines(), "0"]:
+        if line[0].isdigit():
+            changed += max(removed, added)
+            removed = added = 0
+        removed += line[0] == "<"
+        added += line[0] == ">"
+    return max(0, changed - 1)
 
 
 def places(placed):

@@ -11,6 +11,7 @@
 #include "driver/failure.h"
 #include "driver/feasible.h"
 #include "driver/more_blocks.h"
+#include "driver/replay.h"
 #include "driver/report.h"
 #include "driver/spilled.h"
 #include "driver/stable.h"
@@ -335,6 +336,28 @@ static void settle_text(Job *job) {
     job->result.cost = cost;
 }
 
+static bool adds_dmas(const Job *job) {
+    for (uint32_t p = 0; p < job->code.func->ninsts; p++)
+        if (job->code.origin_inst[p] == INSERTED) return true;
+    return false;
+}
+
+/* Where something is spilled: does what the earlier allocation did, if that is hardly dearer, so
+ * that a small edit makes a small difference. */
+static void replay_earlier(Job *job) {
+    ReplayOf of = {job->func, &job->facts, &job->earlier, job->code.func};
+    Replayed earlier;
+    if (!job->earlier.func || job->stable || !adds_dmas(job)) return;
+    if (!replay(&of, job->arena, &earlier)) return;
+    job->code = earlier.code;
+    job->plan = earlier.plan;
+    job->kept = (KeepCount){earlier.places, earlier.places};
+    job->result.cost = NULL;
+    job->result.report.strategy = "previous";
+    job->result.report.dram_spill_bytes = earlier.home_bytes;
+    mark_copies(job->code.func, job->arena);
+}
+
 /* Declarations in their order. */
 static void put_in_order(Job *job) {
     const uint32_t *new_id =
@@ -356,6 +379,7 @@ static void finish(Job *job) {
         settle_places(job, &scratch);
     else
         forget_places(job->code.func);
+    if (placed) replay_earlier(job);
     put_in_order(job);
     report(job);
     if (placed) mark_header(job->code.func, figures->spilled_tensors > 0, job->arena);

@@ -47,7 +47,8 @@ typedef struct {
     uint32_t coalesced, split;
     bool last_resort;
     const char *strategy;   /* that won: its name in the table; `stable` where earlier places fit,
-                               `everywhere` for the last resort, `given` for what came placed */
+                               `previous` where its spill code does, `everywhere` for the last resort,
+                               `given` for what came placed */
     SpilledTensor *spilled; /* [nspilled] where peaks were looked for */
     uint32_t nspilled;
     const Peak *peak_before; /* before anything is spilled, NULL where it was not looked for; where

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "ir/dma.h"
 #include "ir/names.h"
 #include "place/coalesce.h"
 #include "place/evict.h"
@@ -10,14 +11,7 @@
 
 /* ---- which tensor is which ---- */
 
-static bool is_inserted(const Inst *inst) {
-    return meta_find(inst->meta, "spill") || meta_find(inst->meta, "reload");
-}
-
-/* What spilling and splitting add, by the mark in its name. */
-typedef enum { MADE_COPY, MADE_PART, MADE_HOME, MADE_NOT } Made;
-
-static Made made_of(const Tensor *tensor, Str *of) {
+Made made_of(const Tensor *tensor, Str *of) {
     static const char *const MARKS[] = {COPY_MARK, PART_MARK, HOME_MARK};
     const Meta *meta = meta_find(tensor->meta, "of");
     if (!meta || meta->kind != META_TEXT) return MADE_NOT;
@@ -54,12 +48,12 @@ static Users find_users(const Func *func, Arena *arena) {
                    NEW_ARRAY(arena, bool, func->ntensors)};
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
-        for (uint32_t o = 0; !is_inserted(inst) && o < inst->ndst + inst->nsrc; o++)
+        for (uint32_t o = 0; !dma_is_inserted(inst) && o < inst->ndst + inst->nsrc; o++)
             note_user(&users, inst->operands[o].tensor, inst);
     }
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
-        if (!is_inserted(inst) || inst->ndst != 1 || inst->nsrc != 1) continue;
+        if (!dma_is_inserted(inst) || inst->ndst != 1 || inst->nsrc != 1) continue;
         for (int o = 0; o < 2; o++)
             note_user(&users, inst->operands[o].tensor, users.users[inst->operands[1 - o].tensor]);
     }

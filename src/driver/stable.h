@@ -10,6 +10,12 @@ typedef struct {
     StrMap tensors;   /* its tensors by identity */
 } Earlier;
 
+/* What spilling and splitting add, by the mark in its name. */
+typedef enum { MADE_COPY, MADE_PART, MADE_HOME, MADE_NOT } Made;
+
+/* What a tensor of a result is, and of which tensor of the input: sets *of but for MADE_NOT. */
+Made made_of(const Tensor *tensor, Str *of);
+
 /* The function of that name in `previous` (may be NULL). A tensor's identity is its name; that of a
  * working copy, a part or a home is what it is made of and the first instruction that it serves,
  * because what is spilled changes with every edit. O(tensors + operands). */
