@@ -110,20 +110,20 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 
 /* ---- failure ---- */
 
-static Asked asked_of(const Job *job) {
-    return (Asked){job->func, job->target, job->options, job->diags, job->arena};
+static Subject subject_of(const Job *job) {
+    return (Subject){job->func, job->target, job->options, job->diags, job->arena};
 }
 
 /* With --no-spill: something would have to leave. */
 static AllocStatus tell_spilled(const Job *job, const Peak *peak) {
-    Asked asked = asked_of(job);
-    report_spilled_anyway(&asked, peak);
+    Subject subject = subject_of(job);
+    report_spilled_anyway(&subject, peak);
     return NOT_ALLOCATED;
 }
 
 static AllocStatus tell_infeasible(const Job *job, uint32_t inst, bool proved) {
-    Asked asked = asked_of(job);
-    report_failure(&asked, inst, proved);
+    Subject subject = subject_of(job);
+    report_failure(&subject, inst, proved);
     return NOT_ALLOCATED;
 }
 
@@ -425,9 +425,9 @@ static AllocStatus find_allocation(Job *job) {
     analyse(job, &live, needed);
     uint32_t bad = infeasible_instruction(&job->facts);
     if (bad != UINT32_MAX) return tell_infeasible(job, bad, true);
-    Asked asked = asked_of(job);
-    const Peak *peak = job->options->no_spill ? find_own_peak(&asked, false) : NULL;
-    if (must_spill(&asked, peak)) return tell_spilled(job, peak);
+    Subject subject = subject_of(job);
+    const Peak *peak = job->options->no_spill ? find_own_peak(&subject, false) : NULL;
+    if (must_spill(&subject, peak)) return tell_spilled(job, peak);
     State *best = start_stable(job);
     if (!best) best = run_strategies(&job->facts, job->options, &job->floor, &job->log);
     if (clock_is_past(job->facts.deadline)) {
@@ -471,6 +471,7 @@ static void find_peaks(Job *job) {
     PeakOf after = {job->code.func, &job->result.live, job->target, source, .placed = true};
     if (job->options->emit != EMIT_SPILLED) figures->peak_after = find_peak(&after, job->arena);
     figures->peak_before = figures->peak_after;
+    figures->loads_gone = -figures->spill_cycles;
     if (figures->spilled_tensors == 0 && figures->peak_after) return;
     PeakOf before = {.func = with_given_names(job),
                      .live = &job->facts.live,
@@ -482,14 +483,15 @@ static void find_peaks(Job *job) {
     Occupancy all = find_occupancy(&before, &scratch);
     Reported reported = reported_of(job);
     figures->peak_before = peak_of(&all, job->arena);
-    find_spilled_tensors(&reported, &job->result.live, &all, figures, job->arena);
+    if (figures->spilled_tensors > 0)
+        find_spilled_tensors(&reported, &job->result.live, &all, figures, job->arena);
     arena_free(&scratch);
 }
 
 /* What would help where something was spilled, in lines as those of -v. */
 static void explain_changes(Job *job, Writer *out) {
-    Asked asked = asked_of(job);
-    const Peak *peak = find_own_peak(&asked, false);
+    Subject subject = subject_of(job);
+    const Peak *peak = find_own_peak(&subject, false);
     if (!peak) return;
     Shortage shortage = shortage_at(peak, job->arena);
     FitQuestion question = {job->func, job->target, job->options, false};
@@ -535,6 +537,7 @@ static void explain_named(Job *job, Writer *out) {
                        .result = &job->code,
                        .live = &job->result.live,
                        .need = needs_as_told(job),
+                       .report = &job->result.report,
                        .taken = peak && peak->placed};
     bool *found = NEW_ARRAY(job->arena, bool, job->options->explain.count);
     explain(&about, found, out);

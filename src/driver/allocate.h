@@ -15,13 +15,21 @@ typedef struct {
 
 /* A tensor of which something was spilled. */
 typedef struct {
+    uint32_t tensor;                /* of the function that was allocated */
     Str name;                       /* in the input */
     int64_t blocks, of;             /* how many leave, out of how many */
     int64_t saves_run, reloads_run; /* as often as they run */
-    int64_t cycles;                 /* of these; what the loads of the input cost less is not off */
-    Moment forced;  /* a point of the input: where most would be needed with it on chip */
-    Str op;         /* of the instruction there */
-    int64_t needed; /* bytes per partition there */
+    int64_t cycles;                 /* of these */
+    int64_t loads_gone; /* cycles that loads of the input take no more, as they are gone or
+                           run less often */
+    Moment forced;      /* a point of the input: where most would be needed with it on chip */
+    Str op;             /* of the instruction there */
+    int64_t needed;     /* bytes per partition there */
+    bool priced;        /* what follows is known: see find_next_best() */
+    int64_t here;       /* cycles of leaving there */
+    Str next;           /* the next best choice; empty: no other tensor could have left there */
+    int64_t next_blocks, next_of; /* how many of its blocks, out of how many */
+    int64_t next_cycles;
 } SpilledTensor;
 
 /* Figures of one allocation: the keys of `--stats`, in their order. */
@@ -46,10 +54,12 @@ typedef struct {
                      is infinite; 0: none */
     uint32_t coalesced, split;
     bool last_resort;
-    const char *strategy;   /* that won: its name in the table; `stable` where earlier places fit,
-                               `previous` where its spill code does, `everywhere` for the last resort,
-                               `given` for what came placed */
-    SpilledTensor *spilled; /* [nspilled] where peaks were looked for */
+    const char *strategy; /* that won: its name in the table; `stable` where earlier places fit,
+                             `previous` where its spill code does, `everywhere` for the last resort,
+                             `given` for what came placed */
+    int64_t loads_gone;   /* of all tensors, where peaks were looked for: spill_cycles are those of
+                             all that were spilled, less these */
+    SpilledTensor *spilled; /* [nspilled] likewise */
     uint32_t nspilled;
     const Peak *peak_before; /* before anything is spilled, NULL where it was not looked for; where
                                 nothing was spilled, that of the result */

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <math.h>
 
+#include "driver/report.h"
 #include "ir/dma.h"
 #include "ir/runs.h"
 #include "place/capacity.h"
@@ -275,7 +276,7 @@ static bool *find_on_chip(const Explain *pass, uint32_t t) {
 }
 
 /* The point of highest pressure while the tensor lives; `away`: while its value is off the chip. */
-static uint32_t find_peak(const Explain *pass, uint32_t t, LiveRange range, bool away) {
+static uint32_t find_worst(const Explain *pass, uint32_t t, LiveRange range, bool away) {
     const bool *on_chip = away ? find_on_chip(pass, t) : NULL;
     uint32_t best = UINT32_MAX;
     for (uint32_t i = 0; i < range.count; i++)
@@ -317,6 +318,16 @@ static void say_takers(Explain *pass, uint32_t point) {
             SAY(pass, "\n");
     }
     if (count > MOST_LISTED) SAY(pass, "    and %u more\n", count - MOST_LISTED);
+}
+
+static void say_next_best(Explain *pass, uint32_t t) {
+    const Report *report = pass->about->report;
+    for (uint32_t i = 0; i < report->nspilled; i++) {
+        if (report->spilled[i].tensor != t || !report->spilled[i].priced) continue;
+        SAY(pass, "  ");
+        write_next_best(&report->spilled[i], "There", pass->out);
+        SAY(pass, ".\n");
+    }
 }
 
 static void say_access(Explain *pass, PlanAccess access) {
@@ -467,14 +478,15 @@ static uint32_t find_in_result(const Explain *pass, uint32_t t) {
 
 static void say_spilled(Explain *pass, uint32_t t, LiveRange range, DmaSum dmas) {
     say_cost(pass, pass->nodes.of[t]);
-    uint32_t peak = find_peak(pass, t, range, true);
+    uint32_t peak = find_worst(pass, t, range, true);
     bool away = peak != UINT32_MAX;
-    if (!away) peak = find_peak(pass, t, range, false);
+    if (!away) peak = find_worst(pass, t, range, false);
     SAY(pass, away ? "  With it, most would be needed " : "  Most is needed while it lives ");
     say_need(pass, peak);
     if (away && pass->about->need[peak] <= target_granules(pass->about->target))
         SAY(pass, "  That fits, but no placement of everything was found.\n");
     if (away) say_takers(pass, pass->moved_to[peak]);
+    say_next_best(pass, t);
     say_gaps(pass, t);
     say_dmas(pass, t, dmas);
 }
@@ -518,7 +530,7 @@ static void explain_tensor(Explain *pass, uint32_t t) {
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
     say_cost(pass, pass->nodes.of[t]);
     SAY(pass, "  Most is %s while it lives ", pass->about->taken ? "taken" : "needed");
-    say_need(pass, find_peak(pass, t, range, false));
+    say_need(pass, find_worst(pass, t, range, false));
 }
 
 /* A tensor that spilling made. */

@@ -3,7 +3,7 @@
 #define DRIVER_EXPLAIN_H
 
 #include "analysis/live.h"
-#include "driver/options.h"
+#include "driver/allocate.h"
 #include "driver/stable.h"
 #include "support/writer.h"
 
@@ -20,6 +20,7 @@ typedef struct {
     const Rewritten *result; /* placed */
     const Live *live;        /* of the result */
     const uint32_t *need;    /* [func->ninsts] granules, as in Peak */
+    const Report *report;    /* of the result */
     bool taken;              /* those that the result takes */
 } Explained;
 

@@ -14,20 +14,20 @@ typedef struct {
     const Options *options;
     DiagQueue *diags;
     Arena *arena; /* of the function */
-} Asked;
+} Subject;
 
 /* The input's peak; `least`: what no placement can do without. See find_peak(). */
-const Peak *find_own_peak(const Asked *asked, bool least);
+const Peak *find_own_peak(const Subject *subject, bool least);
 
 /* True if something surely leaves, wherever it lies. `peak`: the input's. */
-bool must_spill(const Asked *asked, const Peak *peak);
+bool must_spill(const Subject *subject, const Peak *peak);
 
 /* Queues the error of --no-spill where something would have to leave. */
-void report_spilled_anyway(const Asked *asked, const Peak *peak);
+void report_spilled_anyway(const Subject *subject, const Peak *peak);
 
 /* Queues the error for an instruction that cannot have its operands on chip together, in the
  * input's own names: its instructions are numbered like those of the facts. See
  * report_infeasible(). */
-void report_failure(const Asked *asked, uint32_t inst, bool proved);
+void report_failure(const Subject *subject, uint32_t inst, bool proved);
 
 #endif

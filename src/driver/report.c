@@ -214,6 +214,21 @@ static void report_peak(const Func *func, const char *what, TextLines lines, Wri
     }
 }
 
+void write_next_best(const SpilledTensor *one, const char *there, Writer *out) {
+    write_format(out, "%s it costs %" PRId64 " cycles, ", there, one->here);
+    if (one->next.length == 0) {
+        write_text(out, "and no other tensor could leave instead");
+        return;
+    }
+    write_text(out, "the next best choice, ");
+    if (one->next_of > 1)
+        write_format(out, "%" PRId64 " block%s of ", one->next_blocks,
+                     one->next_blocks == 1 ? "" : "s");
+    write_char(out, '%');
+    write_str(out, one->next);
+    write_format(out, ", would cost %" PRId64, one->next_cycles);
+}
+
 static void report_spilled(const Func *func, const SpilledTensor *one, const Source *source,
                            Writer *log) {
     write_str(log, func->name);
@@ -221,18 +236,36 @@ static void report_spilled(const Func *func, const SpilledTensor *one, const Sou
     write_str(log, one->name);
     write_format(log,
                  ": %" PRId64 " of %" PRId64 " block%s, %" PRId64 " save%s and %" PRId64
-                 " reload%s run, %" PRId64 " cycles, for ",
+                 " reload%s run, %" PRId64 " cycles, ",
                  one->blocks, one->of, one->of == 1 ? "" : "s", one->saves_run,
                  one->saves_run == 1 ? "" : "s", one->reloads_run, one->reloads_run == 1 ? "" : "s",
                  one->cycles);
+    if (one->loads_gone > 0)
+        write_format(log, "less %" PRId64 " of its loads that run no more, ", one->loads_gone);
+    write_text(log, "for ");
     write_moment_in_full(func, source, one->forced, log);
-    write_format(log, ", where %" PRId64 " bytes/partition would be needed\n", one->needed);
+    write_format(log, ", where %" PRId64 " bytes/partition would be needed", one->needed);
+    if (one->priced) {
+        write_text(log, "; ");
+        write_next_best(one, "there", log);
+    }
+    write_char(log, '\n');
+}
+
+/* Loads of what was not spilled: with them the cycles add up. */
+static void report_gone(const Func *func, const Report *report, Writer *log) {
+    int64_t rest = report->loads_gone;
+    for (uint32_t i = 0; i < report->nspilled; i++)
+        rest -= report->spilled[i].loads_gone;
+    if (rest > 0)
+        LOG(log, func, "  loads of other tensors run no more: %" PRId64 " cycles less", rest);
 }
 
 void report_peaks(const Func *func, const Source *source, const Report *report, Writer *log) {
     const Peak *before = report->peak_before, *after = report->peak_after;
     for (uint32_t i = 0; i < report->nspilled; i++)
         report_spilled(func, &report->spilled[i], source, log);
+    report_gone(func, report, log);
     Arena scratch;
     arena_init(&scratch);
     if (before && before != after)

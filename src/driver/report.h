@@ -39,6 +39,10 @@ void report_result(const Reported *result, Report *report);
 /* The last lines, of these figures. */
 void report_end(const Reported *result, const Report *report, Writer *log);
 
+/* `there it costs 1124 cycles, the next best choice, %b, would cost 2248`. Requires one->priced.
+ * `there`: how that begins. */
+void write_next_best(const SpilledTensor *one, const char *there, Writer *out);
+
 /* The lines of the tensors that were spilled and of the peaks, where they were looked for. */
 void report_peaks(const Func *func, const Source *source, const Report *report, Writer *log);
 

@@ -1,6 +1,8 @@
 #include "driver/spilled.h"
 
+#include "driver/next_best.h"
 #include "ir/dma.h"
+#include "ir/runs.h"
 
 typedef struct {
     const Reported *result;
@@ -10,6 +12,8 @@ typedef struct {
     const uint32_t *need; /* [ninsts of the input] granules, as in Peak */
     uint32_t *moved_to;   /* [ninsts of the input] its point in the result; UINT32_MAX: dropped */
     DmaSum *sums;         /* [ntensors of the input] of the DMAs inserted for each */
+    int64_t *gone;        /* [ntensors of the input] cycles of its loads that run no more */
+    Leaving leaving;      /* of the result */
     uint32_t *first;      /* [ntensors + 1] in `lies` */
     uint32_t *lies;       /* tensors of the result that stand for each one of the input, on chip */
 } SpilledPass;
@@ -37,6 +41,21 @@ static void sum_inserted(SpilledPass *pass) {
         sum->cycles += one.cycles;
         sum->saves_run += one.saves_run;
         sum->reloads_run += one.reloads_run;
+    }
+}
+
+/* Loads of the input less those that are left of them. */
+static void sum_gone(SpilledPass *pass) {
+    const Facts *facts = pass->result->facts;
+    const Func *func = facts->func, *after = pass->result->code->func;
+    pass->gone = NEW_ARRAY(&pass->scratch, int64_t, func->ntensors);
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        const Inst *inst = &func->insts[p];
+        if (inst->kind != OP_LOAD) continue;
+        int64_t *gone = &pass->gone[inst_dst(inst)->tensor];
+        *gone += sum_dma(func, inst, facts->target).cycles;
+        if (pass->moved_to[p] == UINT32_MAX) continue;
+        *gone -= sum_dma(after, &after->insts[pass->moved_to[p]], facts->target).cycles;
     }
 }
 
@@ -77,12 +96,14 @@ static uint32_t find_forcing_point(const SpilledPass *pass, uint32_t t) {
 
 static SpilledTensor describe(const SpilledPass *pass, uint32_t t, int64_t blocks) {
     const Func *func = pass->result->facts->func;
-    SpilledTensor one = {.name = pass->result->facts->names[t],
+    SpilledTensor one = {.tensor = t,
+                         .name = pass->result->facts->names[t],
                          .blocks = blocks,
                          .of = func->tensors[t].blocks,
                          .saves_run = pass->sums[t].saves_run,
                          .reloads_run = pass->sums[t].reloads_run,
                          .cycles = pass->sums[t].cycles,
+                         .loads_gone = pass->gone[t],
                          .forced = {.point = find_forcing_point(pass, t)}};
     one.op = func->insts[one.forced.point].op;
     one.needed = (int64_t)pass->need[one.forced.point] * GRANULE;
@@ -92,19 +113,96 @@ static SpilledTensor describe(const SpilledPass *pass, uint32_t t, int64_t block
     return one;
 }
 
+/* ---- the next best choice ---- */
+
+/* True if the block stays over that instruction: its tensor is on chip there, and no block of that
+ * leaves in place. */
+static bool stays_there(const void *context, uint32_t t, int64_t block, uint32_t inst) {
+    const SpilledPass *pass = context;
+    uint32_t point = pass->moved_to[inst];
+    if (point == UINT32_MAX || !is_on_chip(pass, t, point)) return false;
+    for (uint32_t i = pass->first[t]; i < pass->first[t + 1]; i++) {
+        uint32_t u = pass->lies[i];
+        if (pass->leaving.count[u] > 0 && pass->leaving.blocks[u][block]) return false;
+    }
+    return true;
+}
+
+static void note_choice(const SpilledPass *pass, const LeaveChoice *choice, SpilledTensor *one) {
+    const Facts *facts = pass->result->facts;
+    /* Blocks that leave in place may do so in fewer iterations: then nothing is known. */
+    one->priced = choice->known && choice->here <= one->cycles;
+    one->here = choice->here;
+    if (!one->priced || choice->next == UINT32_MAX) return;
+    one->next = facts->names[choice->next];
+    one->next_blocks = choice->blocks;
+    one->next_of = facts->func->tensors[choice->next].blocks;
+    one->next_cycles = choice->cycles;
+}
+
+/* The function laid out in time, with gaps: as it is already, or straight code; NULL where it is
+ * too long. */
+static const TimeFacts *in_time_with_gaps(const Occupancy *before, TimeFacts *own, Arena *arena) {
+    enum { MOST = 1 << 24 };
+    TimeOptions options = {.full = MOST,
+                           .most_points = MOST,
+                           .most_accesses = MOST,
+                           .remat = before->of->remat,
+                           .keeps_loads = true};
+    if (before->in_time) return &before->facts;
+    bool laid_out = before->func->nloops == 0 &&
+                    find_cell_facts(before->func, before->of->target, options, arena, own);
+    return laid_out ? own : NULL;
+}
+
+/* [points] what is needed there; the points of straight code are instructions of it. */
+static const uint32_t *needs_in_time(const SpilledPass *pass, const Occupancy *before,
+                                     const Timeline *timeline, Arena *arena) {
+    if (before->in_time) return before->needs;
+    uint32_t *needs = RAW_ARRAY(arena, uint32_t, timeline->npoints);
+    for (uint32_t p = 0; p < timeline->npoints; p++)
+        needs[p] = pass->need[timeline->points[p].inst];
+    return needs;
+}
+
+static void price_choices(SpilledPass *pass, const Occupancy *before, Report *report) {
+    TimeFacts own;
+    const TimeFacts *facts = in_time_with_gaps(before, &own, &pass->scratch);
+    if (!facts) return;
+    LeaveQuestion question = {.facts = facts,
+                              .stays = stays_there,
+                              .context = pass,
+                              .needs =
+                                  needs_in_time(pass, before, &facts->timeline, &pass->scratch)};
+    LeaveChoice *choices = NEW_ARRAY(&pass->scratch, LeaveChoice, report->nspilled);
+    for (uint32_t i = 0; i < report->nspilled; i++)
+        choices[i] = (LeaveChoice){.tensor = report->spilled[i].tensor,
+                                   .inst = report->spilled[i].forced.point};
+    find_next_best(&question, choices, report->nspilled, &pass->scratch);
+    for (uint32_t i = 0; i < report->nspilled; i++)
+        note_choice(pass, &choices[i], &report->spilled[i]);
+}
+
+/* ---- the whole ---- */
+
 void find_spilled_tensors(const Reported *result, const Live *live, const Occupancy *before,
                           Report *report, Arena *arena) {
     const Facts *facts = result->facts;
     SpilledPass pass = {.result = result, .live = live, .source = before->of->source};
-    if (report->spilled_tensors == 0) return;
     arena_init(&pass.scratch);
     pass.need = needs_of_insts(before, &pass.scratch);
     find_moved(&pass);
     sum_inserted(&pass);
+    sum_gone(&pass);
     gather_parts(&pass);
+    pass.leaving = leaving_blocks(result->code->func, &pass.scratch);
     const int64_t *blocks = count_spilled(result, &pass.scratch);
     report->spilled = RAW_ARRAY(arena, SpilledTensor, report->spilled_tensors);
-    for (uint32_t t = 0; t < facts->func->ntensors; t++)
+    report->loads_gone = 0;
+    for (uint32_t t = 0; t < facts->func->ntensors; t++) {
+        report->loads_gone += pass.gone[t];
         if (blocks[t] > 0) report->spilled[report->nspilled++] = describe(&pass, t, blocks[t]);
+    }
+    price_choices(&pass, before, report);
     arena_free(&pass.scratch);
 }

@@ -97,6 +97,25 @@ static void json_peak(JsonOut *json, const char *key, const Peak *peak, bool lin
     json_close(json, '}');
 }
 
+static void json_next_best(JsonOut *json, const SpilledTensor *one) {
+    json_key(json, "here_cycles");
+    if (one->priced)
+        json_int(json, one->here);
+    else
+        json_null(json);
+    json_key(json, "next_best");
+    if (one->next.length == 0) {
+        json_null(json);
+        return;
+    }
+    json_open(json, '{');
+    json_key(json, "tensor");
+    json_str(json, one->next);
+    json_number(json, "blocks", one->next_blocks);
+    json_number(json, "cycles", one->next_cycles);
+    json_close(json, '}');
+}
+
 static void json_spilled(JsonOut *json, const Report *report, bool lines) {
     json_key(json, "spilled");
     json_open(json, '[');
@@ -110,14 +129,17 @@ static void json_spilled(JsonOut *json, const Report *report, bool lines) {
         json_number(json, "saves_run", one->saves_run);
         json_number(json, "reloads_run", one->reloads_run);
         json_number(json, "cycles", one->cycles);
+        json_number(json, "loads_gone_cycles", one->loads_gone);
         json_number(json, "point", one->forced.point);
         if (lines && one->forced.line > 0) json_number(json, "line", one->forced.line);
         json_key(json, "op");
         json_str(json, one->op);
         json_number(json, "needed_bytes", one->needed);
+        json_next_best(json, one);
         json_close(json, '}');
     }
     json_close(json, ']');
+    json_number(json, "loads_gone_cycles", report->loads_gone);
 }
 
 static void json_peaks(JsonOut *json, const Report *report, bool lines) {

@@ -100,8 +100,11 @@ function peakRows(peak, indexOf) {
             t >= 0 && fnOf().tensors[t].blocks > 1 || row[1] > 1 ? ` ×${number(row[1])}` : "";
         return {
             cells: [
-                `%${row[0]}${blocks}`, number(row[2]), row[3], `${number(row[4])}–${number(row[5])}`,
-                row[6], row[7] ? "here" : row[8] < 0 ? "none" : number(row[8])
+                `%${row[0]}${blocks}`, number(row[2]), row[3],
+                `${number(row[4])}–${number(row[5])}`, row[6],
+                row[7]         ? "here" :
+                    row[8] < 0 ? "none" :
+                                 number(row[8])
             ],
             click: t >= 0 ? () => select(t) : null,
             lit: state.root !== null && t >= 0 && isLit(t),
@@ -121,7 +124,9 @@ function showPeak() {
         const place = peak.iteration ? `, where ${peak.iteration}` : "";
         const go = make("button", {textContent: "go there", onclick: () => goTo(peak.point)});
         info.append(
-            make("h2", {textContent: peak.when === "now" ? "Most is taken" : "Needed before spilling"}),
+            make(
+                "h2",
+                {textContent: peak.when === "now" ? "Most is taken" : "Needed before spilling"}),
             make(
                 "p", {
                     textContent: `${number(peak.bytes)} of ${number(DATA.usable)} bytes, ` +
