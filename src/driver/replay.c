@@ -235,7 +235,12 @@ static void add_unnamed(Replay *pass) {
             named[pass->root[inst->operands[o].tensor]] = true;
     }
     for (uint32_t t = 0; t < pass->func->ntensors; t++) {
+        uint32_t u = strmap_get(&pass->earlier->tensors, pass->facts->names[t]);
         if (pass->root[t] != t || named[t]) continue;
+        if (u != NONE && pass->made[u] == MADE_NOT) {
+            number_of(pass, u, t); /* what spilling inserted may have named it */
+            continue;
+        }
         uint32_t id = build_tensor(&pass->build, pass->func->tensors[t]);
         pass->origin[id] = t;
         pass->role[id] = ROLE_KEPT;
@@ -361,6 +366,7 @@ static void emit_all(Replay *pass, ReplayWay way) {
         }
     }
     emit_news(pass, before, NONE, pass->func->ninsts, true);
+    add_unnamed(pass);
 }
 
 /* ---- what is not needed any more ---- */
@@ -473,7 +479,6 @@ static Replay replay_begin(const Facts *facts, const Earlier *earlier, Arena *ar
 
 static Rewritten replayed(Replay *pass) {
     Rewritten code = {.origin = pass->origin, .role = pass->role, .origin_inst = pass->origin_inst};
-    add_unnamed(pass);
     code.func = build_finish(&pass->build);
     code.first_access = NEW_ARRAY(pass->arena, uint32_t, code.func->ntensors);
     code.end_access = NEW_ARRAY(pass->arena, uint32_t, code.func->ntensors);
