@@ -32,6 +32,6 @@ Advice find_advice(const FitQuestion *question, const Shortage *shortage, Arena 
         advice.items[advice.count] = line_of_change(question, changes.items[advice.count], arena);
     if (changes.count == 0)
         advice.items[advice.count++] = (AdviceLine){
-            question->func->span, STR("found no single change that would make it fit")};
+            question->func->span, STR("found no change that would make it fit")};
     return advice;
 }

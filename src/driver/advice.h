@@ -19,7 +19,7 @@ typedef struct {
 Shortage shortage_at(const Peak *peak, Arena *arena);
 
 /* A line for each change that would help, or one that none was found; none where thousands of
- * tensors take the room: no single change helps then, and each try is long. See find_changes(). */
+ * tensors take the room: no change helps then, and each try is long. See find_changes(). */
 Advice find_advice(const FitQuestion *question, const Shortage *shortage, Arena *arena);
 
 #endif

@@ -210,7 +210,8 @@ static const Func *move_load(const Func *func, FitChange change, const Target *t
 
 /* ---- any ---- */
 
-const Func *make_change(const Func *func, FitChange change, const Target *target, Arena *arena) {
+static const Func *make_one(const Func *func, FitChange change, const Target *target,
+                            Arena *arena) {
     switch (change.kind) {
     case CHANGE_BYTES:
     case CHANGE_TYPE:
@@ -225,6 +226,22 @@ const Func *make_change(const Func *func, FitChange change, const Target *target
         break;
     }
     return func;
+}
+
+/* Where the instruction at a point is once another load has been moved. */
+static uint32_t point_after(FitChange moved, uint32_t point) {
+    bool between = moved.kind == CHANGE_LOAD && moved.from < point && point < moved.to;
+    return point - between;
+}
+
+const Func *make_change(const Func *func, FitChange change, const Target *target, Arena *arena) {
+    if (change.also) {
+        func = make_one(func, *change.also, target, arena);
+        if (!func) return NULL;
+        change.from = point_after(*change.also, change.from);
+        change.to = point_after(*change.also, change.to);
+    }
+    return make_one(func, change, target, arena);
 }
 
 Span change_span(const Func *func, FitChange change) {
@@ -257,7 +274,7 @@ static void write_resized(const Tensor *tensor, FitChange change, Writer *out) {
     }
 }
 
-void write_change(const Func *func, FitChange change, const Source *source, Writer *out) {
+static void write_one(const Func *func, FitChange change, const Source *source, Writer *out) {
     if (change.kind == CHANGE_TARGET) {
         write_format(out, "--target=%.*s, %" PRId64 " usable bytes/partition",
                      (int)change.target->name.length, change.target->name.text, change.then);
@@ -280,4 +297,11 @@ void write_change(const Func *func, FitChange change, const Source *source, Writ
                      source_line(source, func->insts[change.to].span.begin));
     else
         write_format(out, " moved right before point %u", change.to);
+}
+
+void write_change(const Func *func, FitChange change, const Source *source, Writer *out) {
+    write_one(func, change, source, out);
+    if (!change.also) return;
+    write_text(out, ", and ");
+    write_one(func, *change.also, source, out);
 }

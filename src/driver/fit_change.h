@@ -15,12 +15,13 @@ typedef enum {
     CHANGE_ROOM        /* `then` usable bytes */
 } FitChangeKind;
 
-typedef struct {
+typedef struct FitChange {
     FitChangeKind kind;
     uint32_t tensor; /* but of CHANGE_TARGET and CHANGE_ROOM */
     int64_t then;
     uint32_t from, to;
-    const Target *target; /* CHANGE_TARGET */
+    const Target *target;         /* CHANGE_TARGET */
+    const struct FitChange *also; /* a change of another tensor that is made too; NULL: none */
 } FitChange;
 
 /* The function with the change made, NULL where it cannot be made: a region that would reach beyond
@@ -32,10 +33,11 @@ const Func *make_change(const Func *func, FitChange change, const Target *target
 /* The same function with the tensor pinned or not. */
 const Func *with_pin(const Func *func, uint32_t id, bool pin, Arena *arena);
 
-/* `%x with 1016 bytes/partition fewer, 8 of 1024`. */
+/* `%x with 1016 bytes/partition fewer, 8 of 1024`; two of them joined by `, and`. */
 void write_change(const Func *func, FitChange change, const Source *source, Writer *out);
 
-/* What it is about: the tensor's declaration, or the load; nothing for a target. */
+/* What it, or the first of two, is about: the tensor's declaration, or the load; nothing for a
+ * target. */
 Span change_span(const Func *func, FitChange change);
 
 /* The data type of the same kind half as wide, or `dtype` itself where there is none. */

@@ -4,6 +4,7 @@
 #include "driver/strategy.h"
 #include "ir/build.h"
 #include "support/checked.h"
+#include "support/sort.h"
 
 /* ---- does it fit? ---- */
 
@@ -146,18 +147,42 @@ static void try_tensor(FitSearch *search, uint32_t i) {
     try_partitions(search, id);
 }
 
-/* The smallest built-in target that is large enough, and usable bytes that are. */
-static void try_targets(FitSearch *search) {
-    enum { MOST_TRIES = 6, PARTS = 16 };
-    const FitQuestion *question = search->question;
-    int64_t usable = target_usable(question->target), least = INT64_MAX;
-    int64_t over = search->shortage->over > 0 ? search->shortage->over : GRANULE;
-    for (int i = 0; i < MOST_TRIES; i++, over += over / PARTS + GRANULE) {
-        FitChange change = {.kind = CHANGE_ROOM, .then = round_up(usable + over, GRANULE)};
-        if (!try_change(search, change)) continue;
-        least = change.then;
-        break;
+/* Tries so many usable bytes more. */
+static bool try_room(FitSearch *search, int64_t more) {
+    FitChange change = {.kind = CHANGE_ROOM,
+                        .then = round_up(target_usable(search->question->target) + more, GRANULE)};
+    return try_change(search, change);
+}
+
+/* Usable bytes that are enough, INT64_MAX where none were found: what is needed may be less than
+ * what places take, so the steps grow, and what lies between the last two is halved. */
+static int64_t try_rooms(FitSearch *search) {
+    enum { MOST_TRIES = 8, MOST_HALVES = 8, PARTS = 16 };
+    int64_t less = 0, more = search->shortage->over > 0 ? search->shortage->over : GRANULE;
+    int64_t step = more / PARTS + GRANULE;
+    bool fits = try_room(search, more);
+    for (int i = 1; i < MOST_TRIES && !fits; i++, step *= 2) {
+        less = more;
+        more += step;
+        fits = try_room(search, more);
     }
+    if (!fits) return INT64_MAX;
+    for (int i = 0; i < MOST_HALVES && less > 0 && more - less > GRANULE; i++) {
+        int64_t half = less + (more - less) / 2;
+        if (try_room(search, half))
+            more = half;
+        else
+            less = half;
+    }
+    FitChange least = search->found.items[search->found.count - 1];
+    search->found.items[0] = least;
+    search->found.count = 1;
+    return least.then;
+}
+
+/* Usable bytes, and the smallest built-in target, that are large enough. */
+static void try_targets(FitSearch *search) {
+    int64_t usable = target_usable(search->question->target), least = try_rooms(search);
     uint32_t count;
     const Str *names = target_names(&count);
     for (uint32_t i = 0; i < count; i++) {
@@ -166,6 +191,74 @@ static void try_targets(FitSearch *search) {
         if (change.then <= usable || !str_equal(target->name, names[i])) continue;
         if (change.then >= least || least == INT64_MAX)
             if (try_change(search, change)) return;
+    }
+}
+
+/* ---- pairs ---- */
+
+/* A change of one tensor that is not enough, and the bytes per partition that it takes off where it
+ * is short. */
+typedef struct {
+    FitChange change;
+    int64_t bytes;
+} HalfChange;
+
+typedef struct {
+    HalfChange *items;
+    size_t count, capacity;
+} HalfChanges;
+
+static void add_half(const FitSearch *search, HalfChanges *halves, FitChange change,
+                     int64_t bytes) {
+    PUSH(search->arena, halves->items, halves->count, halves->capacity,
+         ((HalfChange){change, bytes}));
+}
+
+static void add_halves(const FitSearch *search, uint32_t i, HalfChanges *halves) {
+    const Func *func = search->question->func;
+    uint32_t id = search->shortage->tensors[i];
+    const Tensor *tensor = &func->tensors[id];
+    int64_t bytes = saturating_mul(search->shortage->blocks[i], tensor->bytes);
+    FitChange change;
+    if (search->shortage->point != UINT32_MAX && !search->question->may_spill &&
+        find_load(func, id, search->shortage->point, &change))
+        add_half(search, halves, change, bytes);
+    change = (FitChange){.kind = CHANGE_TYPE, .tensor = id};
+    if (half_dtype(tensor->dtype) != tensor->dtype) add_half(search, halves, change, bytes / 2);
+    change = (FitChange){.kind = CHANGE_BUFFERS, .tensor = id, .then = tensor->blocks - 1};
+    if (change.then > 0) add_half(search, halves, change, tensor->bytes);
+}
+
+/* Pairs that take off enough, those that take off least first. */
+static const SortKey *order_pairs(const FitSearch *search, HalfChanges halves, uint32_t *count) {
+    SortKey *pairs = RAW_ARRAY(search->arena, SortKey, halves.count * halves.count);
+    *count = 0;
+    for (uint32_t a = 0; a < halves.count; a++)
+        for (uint32_t b = a + 1; b < halves.count; b++) {
+            const HalfChange *one = &halves.items[a], *other = &halves.items[b];
+            int64_t bytes = saturating_add(one->bytes, other->bytes);
+            if (one->change.tensor == other->change.tensor || bytes < search->shortage->over)
+                continue;
+            pairs[(*count)++] = (SortKey){(uint64_t)bytes, (uint32_t)(a * halves.count + b)};
+        }
+    sort_keys(pairs, *count, search->arena);
+    return pairs;
+}
+
+/* Where no change of one tensor is enough: the smallest pair found of whole changes. */
+static void try_pairs(FitSearch *search, uint32_t tensors) {
+    enum { MOST_TRIES = 12 };
+    HalfChanges halves = {0};
+    uint32_t count;
+    for (uint32_t i = 0; i < tensors; i++)
+        add_halves(search, i, &halves);
+    const SortKey *pairs = order_pairs(search, halves, &count);
+    for (uint32_t i = 0; i < count && i < MOST_TRIES; i++) {
+        FitChange *also = NEW(search->arena, FitChange);
+        FitChange change = halves.items[pairs[i].id / halves.count].change;
+        *also = halves.items[pairs[i].id % halves.count].change;
+        change.also = also;
+        if (try_change(search, change)) return;
     }
 }
 
@@ -179,6 +272,8 @@ FitChanges find_changes(const FitQuestion *question, const Shortage *shortage, A
     search.capacity = 0;
     for (uint32_t i = 0; i < shortage->count && i < MOST_TENSORS; i++)
         try_tensor(&search, i);
+    if (search.found.count == 0)
+        try_pairs(&search, shortage->count < MOST_TENSORS ? shortage->count : MOST_TENSORS);
     for (uint32_t i = 0; i < targets.count; i++) {
         size_t count = search.found.count;
         PUSH(arena, search.found.items, count, search.capacity, targets.items[i]);

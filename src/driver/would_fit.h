@@ -34,8 +34,9 @@ bool does_fit(const FitQuestion *question, const Func *func, const Target *targe
 /* Steps that the function takes as it runs, some thousands at least: what one try may cost. */
 uint64_t work_of_try(const Func *func);
 
-/* Changes that were made and found to fit, those of the tensors that take most first; then
- * targets. A bounded number is tried, fewer of a long function. */
+/* Changes that were made and found to fit, those of the tensors that take most first, or where no
+ * change of one tensor was found to, a pair; then targets. A bounded number is tried, fewer of a
+ * long function. */
 FitChanges find_changes(const FitQuestion *question, const Shortage *shortage, Arena *arena);
 
 #endif
