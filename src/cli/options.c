@@ -74,7 +74,7 @@ const OptionRow OPTION_ROWS[] = {
      "write the report as JSON lines, one a function (to standard error if no FILE)", 0, 0, NULL},
     {"svg", 0, STORE_TEXT, IN_ALLOCATE | IN_COMPARE, FIELD(svg), "FILE", NULL,
      "draw the allocation; with --compare, before and after", 0, 0, NULL},
-    {"html", 0, STORE_TEXT, IN_ALLOCATE, FIELD(html), "FILE", NULL,
+    {"html", 0, STORE_TEXT, IN_ALLOCATE | IN_COMPARE, FIELD(html), "FILE", NULL,
      "the same as one page to zoom, search and click through", 0, 0, NULL},
     {"certificate", 0, STORE_TEXT, IN_ALLOCATE, FIELD(certificate), "FILE", NULL,
      "write the prices that prove bound_cycles", 0, 0, NULL},

@@ -67,19 +67,24 @@ static Drawing drawing_of(const Input *input, Arena *arena) {
     return (Drawing){&module->target, &input->source, items, module->nfuncs};
 }
 
+static void draw_changes(const Changes *changes, const Input inputs[SIDES], Writer *svg,
+                         Writer *html, Arena *arena) {
+    Drawing drawings[] = {drawing_of(&inputs[SIDE_OLD], arena),
+                          drawing_of(&inputs[SIDE_NEW], arena)};
+    if (svg) write_svg_changes(drawings, changes, svg);
+    if (html) write_html_changes(drawings, changes, html);
+}
+
 ExitStatus write_changes(const Changes *changes, const Input inputs[SIDES], const CommandLine *line,
                          Arena *arena) {
     Outputs outputs;
-    Writer *svg = NULL;
-    outputs_begin(&outputs, arena, line->svg);
+    Writer *svg = NULL, *html = NULL;
+    outputs_begin(&outputs, arena, line->svg || line->html);
     if (line->svg && !(svg = outputs_open(&outputs, line->svg))) return EXIT_BROKEN;
+    if (line->html && !(html = outputs_open(&outputs, line->html))) return EXIT_BROKEN;
     Writer *out = outputs_open(&outputs, NULL);
     if (!out) return EXIT_BROKEN;
-    if (svg) {
-        Drawing drawings[] = {drawing_of(&inputs[SIDE_OLD], arena),
-                              drawing_of(&inputs[SIDE_NEW], arena)};
-        write_svg_changes(drawings, changes, svg);
-    }
+    if (svg || html) draw_changes(changes, inputs, svg, html, arena);
     if (line->format == FORMAT_JSON)
         write_changes_json(changes, out);
     else

@@ -14,14 +14,16 @@
 #include "spill/rewrite.h"
 #include "text/print.h"
 
-/* The data of the page, in arrays where there are many: {"file", "functions": [{"name", "target",
- * "usable", "high_water", "report", "tensors", "loops", "insts", "need", "before", "peaks"}]}. The
+/* The data of the page, in arrays where there are many: {"file", "functions": [{"name", "side",
+ * "target", "usable", "report", "tensors", "loops", "insts", "need", "before", "peaks"}]}. The
  * parts below say what each holds. Numbers of bytes are for a partition, points count from 0. */
 
 typedef struct {
     JsonOut json;
     const Drawing *drawing;
     const JsonFunc *item;
+    const char *side; /* follows the name: of a file that was placed, in which no place is told to
+                         have been given; else NULL */
     const Usage *usage;
     Writer text; /* of one string */
 } PageOut;
@@ -84,7 +86,7 @@ static void put_kinds(PageOut *page, const Tensor *tensor) {
         {tensor->input, "input"},
         {tensor->output, "output"},
         {tensor->pin, "pin"},
-        {tensor->fixed, "fixed"},
+        {tensor->fixed && !page->side, "fixed"},
         {of && tensor->space == SPACE_SB && derived_stem(tensor->name, COPY_MARK, &stem), "copy"},
         {of && tensor->space == SPACE_DRAM, "home"}};
     json_key(&page->json, "kinds");
@@ -328,6 +330,9 @@ static void put_function(PageOut *page, uint32_t index) {
     JsonOut *json = &page->json;
     json_open(json, '{');
     key_str(json, "name", page->item->func->name);
+    key_str(json, "side", str_from(page->side ? page->side : ""));
+    key_str(json, "target", page->drawing->target->name);
+    key_int(json, "usable", target_usable(page->drawing->target));
     put_report(page);
     json_key(json, "tensors");
     json_open(json, '[');
@@ -340,22 +345,42 @@ static void put_function(PageOut *page, uint32_t index) {
     arena_free(&arena);
 }
 
+static void begin_data(PageOut *page, const Source *source, Writer *out) {
+    writer_to_memory(&page->text);
+    json_begin(&page->json, out, true);
+    page->json.in_html = true;
+    json_open(&page->json, '{');
+    key_str(&page->json, "file", source->name);
+    json_key(&page->json, "functions");
+    json_open(&page->json, '[');
+}
+
+static void end_data(PageOut *page) {
+    json_close(&page->json, ']');
+    json_close(&page->json, '}');
+    writer_free(&page->text);
+}
+
 static void write_data(const Drawing *drawing, Writer *out) {
     PageOut page = {.drawing = drawing};
-    writer_to_memory(&page.text);
-    json_begin(&page.json, out, true);
-    page.json.in_html = true;
-    json_open(&page.json, '{');
-    key_str(&page.json, "file", drawing->source->name);
-    key_str(&page.json, "target", drawing->target->name);
-    key_int(&page.json, "usable", target_usable(drawing->target));
-    json_key(&page.json, "functions");
-    json_open(&page.json, '[');
+    begin_data(&page, drawing->source, out);
     for (uint32_t i = 0; i < drawing->count; i++)
         put_function(&page, i);
-    json_close(&page.json, ']');
-    json_close(&page.json, '}');
-    writer_free(&page.text);
+    end_data(&page);
+}
+
+static void write_data_of_both(const Drawing drawings[SIDES], const Changes *changes, Writer *out) {
+    static const char *const NAMES[] = {", before", ", after"};
+    PageOut page = {0};
+    begin_data(&page, drawings[SIDE_NEW].source, out);
+    for (size_t i = 0; i < changes->nfuncs; i++)
+        for (int side = 0; side < SIDES; side++) {
+            const Func *func = changes->funcs[i].funcs[side];
+            page.drawing = &drawings[side];
+            page.side = NAMES[side];
+            if (func) put_function(&page, (uint32_t)(func - page.drawing->funcs[0].func));
+        }
+    end_data(&page);
 }
 
 /* ---- the page ---- */
@@ -364,18 +389,32 @@ static void write_file(Writer *out, const unsigned char *text, size_t length) {
     write_str(out, (Str){(const char *)text, (uint32_t)length});
 }
 
-void write_html(const Drawing *drawing, Writer *out) {
+static void begin_page(const Source *source, Writer *out) {
     write_text(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
                     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
                     "style-src 'unsafe-inline'; script-src 'unsafe-inline'\">\n"
                     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
                     "<meta name=\"color-scheme\" content=\"light dark\">\n<title>");
-    svg_escape(out, drawing->source->name);
+    svg_escape(out, source->name);
     write_text(out, " \xC2\xB7 sballoc</title>\n<style>\n");
     write_file(out, PAGE_CSS, sizeof PAGE_CSS);
     write_text(out, "</style>\n</head>\n<body>\n<script type=\"application/json\" id=\"data\">");
-    write_data(drawing, out);
+}
+
+static void end_page(Writer *out) {
     write_text(out, "</script>\n<script>\n\"use strict\";\n(() => {\n");
     write_file(out, PAGE_JS, sizeof PAGE_JS);
     write_text(out, "})();\n</script>\n</body>\n</html>\n");
+}
+
+void write_html(const Drawing *drawing, Writer *out) {
+    begin_page(drawing->source, out);
+    write_data(drawing, out);
+    end_page(out);
+}
+
+void write_html_changes(const Drawing drawings[SIDES], const Changes *changes, Writer *out) {
+    begin_page(drawings[SIDE_NEW].source, out);
+    write_data_of_both(drawings, changes, out);
+    end_page(out);
 }

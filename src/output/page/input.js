@@ -100,6 +100,8 @@ function findNext(back) {
 
 function choose(index) {
     state.index = index;
+    DATA.target = DATA.functions[index].target;
+    DATA.usable = DATA.functions[index].usable;
     if (!models.has(index)) models.set(index, prepare(DATA.functions[index]));
     const fn = DATA.functions[index], report = fn.report;
     state.model = models.get(index);
@@ -107,7 +109,7 @@ function choose(index) {
     state.root = null;
     state.tensor = -1;
     chooser.value = index;
-    title.textContent = `@${fn.name}`;
+    title.textContent = `@${fn.name}${fn.side}`;
     const words = [
         `${DATA.target}: ${number(DATA.usable)} bytes per partition usable`,
         `high water ${number(state.model.high)}`

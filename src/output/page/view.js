@@ -77,7 +77,8 @@ function buildPage() {
         nav.append(button);
     }
     DATA.functions.forEach(
-        (fn, i) => chooser.append(make("option", {value: i, textContent: `@${fn.name}`})));
+        (fn, i) =>
+            chooser.append(make("option", {value: i, textContent: `@${fn.name}${fn.side}`})));
     chooser.hidden = DATA.functions.length < 2;
     chooser.onchange = () => choose(Number(chooser.value));
 }
