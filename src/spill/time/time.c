@@ -78,9 +78,10 @@ static void take_rects(const PlacedCells *placed, Answer *answer) {
     }
 }
 
-/* Looks for places for the webs of an answer, such that what it keeps has room. */
-static PlacedCells place_webs(State *state, Answer *answer) {
-    Placer placer = state_placer(state, true);
+/* Looks for places for the webs of an answer, such that what it keeps has room. `crowded`: only as
+ * long as that is quicker than another choice. */
+static PlacedCells place_webs(State *state, Answer *answer, bool crowded) {
+    Placer placer = state_placer(state, crowded);
     arena_free(&state->round_memory);
     PlacedCells placed =
         place_cells(&answer->webs.facts, answer->kept, &placer, &state->round_memory);
@@ -93,7 +94,7 @@ static PlacedCells place_webs(State *state, Answer *answer) {
 /* Looks for places for all that is kept; true if they are found. Else some have theirs. */
 static bool place_answer(State *state, Outlook *outlook, Answer *answer) {
     answer->webs = find_webs(&outlook->facts, answer->kept, &state->memory);
-    PlacedCells placed = place_webs(state, answer);
+    PlacedCells placed = place_webs(state, answer, true);
     if (placed.pressure.peak > state->facts->size) leave_overload(state, outlook, &placed);
     if (!placed.places.placed) state->score = placed.places.placement.score;
     return placed.places.placed;
@@ -155,7 +156,7 @@ static void find_least_answer(State *state, Outlook *outlook, const bool *all, S
     for (int i = 0; i < 2 && best->cost == INT64_MAX; i++) {
         Answer answer = {.kept = least,
                          .webs = find_webs(&outlook->facts, joined[i], &state->memory)};
-        PlacedCells placed = place_webs(state, &answer);
+        PlacedCells placed = place_webs(state, &answer, true);
         outlook->hopeless = placed.pressure.peak > state->facts->size;
         if (placed.places.placed)
             take_cheaper(best, &answer, improve_answer(state, outlook, &answer, search));
@@ -188,14 +189,21 @@ static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search
     *search.steps -= PARTS * part - left;
 }
 
+static bool has_spill_code(const Func *func) {
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        if (dma_is_inserted(&func->insts[i])) return true;
+    return false;
+}
+
 /* Places with which the function stays as it is: nothing is cut, and no tensor split. Text that was
- * allocated before has such places, so they are looked for first. */
+ * allocated before has such places, so they are looked for first; where there is spill code, with
+ * all steps of the exact search. */
 static bool find_uncut_answer(State *state, Outlook *outlook, Answer *answer) {
     enum { MOST_SEEDS = 4, STEPS = 20000000 };
     bool *all = all_gaps(&outlook->facts, &state->memory);
     *answer =
         (Answer){.kept = all, .webs = whole_webs(&outlook->facts, &state->memory), .uncut = true};
-    PlacedCells placed = place_webs(state, answer);
+    PlacedCells placed = place_webs(state, answer, true);
     if (placed.places.placed) return true;
     if (placed.pressure.peak > state->facts->size) return false;
     for (uint64_t seed = 0; seed < MOST_SEEDS && !clock_is_past(state->facts->deadline); seed++) {
@@ -205,7 +213,8 @@ static bool find_uncut_answer(State *state, Outlook *outlook, Answer *answer) {
         if (legal && answer->cost == 0) return true;
         memset(answer->rects, 0, answer->webs.facts.cells.ncells * sizeof *answer->rects);
     }
-    return false;
+    answer->kept = all;
+    return has_spill_code(state->facts->func) && place_webs(state, answer, false).places.placed;
 }
 
 /* Chooses and places with one seed after the other while there are steps. Where all that is chosen
@@ -266,12 +275,6 @@ static void note_blocks(State *state, const Answer *answer) {
     for (uint32_t c = 0; c < cells->ncells; c++)
         if (blocks->nodes.of[c] != NO_NODE)
             blocks->block[blocks->nodes.of[c]] = (uint32_t)cell_block(cells, c);
-}
-
-static bool has_spill_code(const Func *func) {
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        if (dma_is_inserted(&func->insts[i])) return true;
-    return false;
 }
 
 /* Folds the answer, and once more where what is kept in the end falls into more webs than it was
