@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "ir/dma.h"
+#include "ir/runs.h"
 
 #include "verify/intern.h"
 #include "verify/machine.h"
@@ -714,7 +715,8 @@ static void execute(Verification *run, VerifyOptions options) {
 }
 
 /* Reads of what no instruction writes: the run lets both sides read nothing, so that this is all
- * that tells of a home whose store is missing where there is no original to compare with. */
+ * that tells of a home whose store is missing where there is no original to compare with. One that
+ * never runs needs no store. */
 static void check_written(Verification *run) {
     const Func *func = run->match.result;
     bool *written = NEW_ARRAY(run->arena, bool, func->ntensors);
@@ -726,7 +728,9 @@ static void check_written(Verification *run) {
     for (uint32_t p = 0; p < func->ninsts && !enough(run); p++)
         for (uint32_t i = 0; i < func->insts[p].nsrc; i++) {
             const Operand *operand = &inst_src(&func->insts[p])[i];
-            if (written[operand->tensor] || !first_time(run, p, func->insts[p].ndst + i)) continue;
+            if (written[operand->tensor] || inst_moves(func, &func->insts[p], operand) == 0)
+                continue;
+            if (!first_time(run, p, func->insts[p].ndst + i)) continue;
             diag_error(run->diags, operand_span(&func->insts[p], operand),
                        "`%.*s` reads %s, which nothing writes", TEXT(func->insts[p].op),
                        shown_name(run->arena, &func->tensors[operand->tensor]));

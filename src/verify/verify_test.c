@@ -996,6 +996,14 @@ static void by_itself(void **state) {
     check((Case){NULL, SPILL_RESULT, NULL, BY_ITSELF});
     check((Case){NULL, changed(SPILL_RESULT, "  %h1 = save %r1 !spill\n", ""),
                  "`load` reads %h1, which nothing writes", BY_ITSELF});
+    check((Case){NULL,
+                 "  tensor %h1 : dram<2*128x16xu8> at 0 !of=a\n"
+                 "  tensor %r1 : sb<128x16xu8> at 0:0 !of=a\n"
+                 "  loop i = 0..2 {\n"
+                 "    %r1 = load %h1[i] if i > 1 !reload\n"
+                 "    use %r1 if i > 1\n"
+                 "  }\n",
+                 NULL, BY_ITSELF});
     check((Case){NULL, HOMES_RESULT, NULL, BY_ITSELF});
     check((Case){NULL, changed(HOMES_RESULT, "at 8192", "at 0"),
                  "`load` reads %h1, but bytes 0-63 in partitions 0-127 were overwritten by %h2",
