@@ -623,18 +623,19 @@ static const Condition *narrow_condition(Folder *folder, Iterations *all, const 
     return condition == own ? NULL : condition;
 }
 
-/* A load of several blocks stays or goes as a whole. */
+/* A load of several blocks stays or goes as a whole. Of text that has spill code and is left as it
+ * is, none goes but what nothing reads: what another row of the table has left would be less. */
 static void narrow_load(Folder *folder, uint32_t inst, const bool *needed) {
     const uint32_t *points = folder->points + folder->first_point[inst];
     uint32_t count = folder->first_point[inst + 1] - folder->first_point[inst];
     uint32_t wanted = 0;
     for (uint32_t i = 0; i < count; i++)
         wanted += needed[points[i]];
-    folder->dropped[inst] = (count > 0 && wanted == 0) || is_dead(folder->decided->facts, inst);
+    folder->dropped[inst] = is_dead(folder->decided->facts, inst);
+    if (folder->decided->settled) return;
+    folder->dropped[inst] |= count > 0 && wanted == 0;
     const Inst *info = &folder->func->insts[inst];
-    if (folder->decided->settled || wanted == count || wanted == 0 ||
-        !names_one_block(folder, &info->operands[0]))
-        return;
+    if (wanted == count || wanted == 0 || !names_one_block(folder, &info->operands[0])) return;
     arena_reset(&folder->probe);
     Sides sides = sides_of(folder, inst, 0);
     Iterations all = iterations_of(folder, inst, &sides);

@@ -11,7 +11,8 @@ typedef struct {
     const TimeFacts *facts;
     const Webs *webs; /* what each operand of the text becomes */
     bool *kept;       /* [gaps] fold() cuts more of them where that makes the text simpler */
-    bool settled;     /* an earlier allocation has decided: no load is narrowed */
+    bool settled; /* an earlier allocation has decided: no load is narrowed, nor dropped but where
+                     nothing reads it */
 } Decided;
 
 /* What does not fold into few conditions is chosen anew among what does: gaps are cut, never kept.
