@@ -825,7 +825,7 @@ void drop_unnamed(Rewritten *rewritten, const Func *from, Arena *arena) {
     for (uint32_t t = 0; t < func->ntensors; t++) {
         bool copy = rewritten->role[t] == ROLE_COPY;
         bool gone = rewritten->role[t] == ROLE_KEPT && func->tensors[t].space == SPACE_SB &&
-                    was[t] && spilled[t];
+                    was[t] && spilled[t] && !func->tensors[t].input;
         if (!named[t] && (copy || gone)) continue;
         move_tensor(rewritten, count, t);
         new_id[t] = count++;

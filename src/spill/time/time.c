@@ -4,6 +4,7 @@
 
 #include "ir/dma.h"
 #include "spill/dead_loads.h"
+#include "spill/time/entry.h"
 #include "spill/time/fold.h"
 #include "spill/time/keep.h"
 #include "spill/time/place_cells.h"
@@ -16,6 +17,7 @@
 typedef struct {
     TimeFacts facts;
     uint32_t *headroom; /* [npoints] granules */
+    bool enters;        /* the function is one with an entry, see entry.h */
     bool hopeless;      /* what must be on chip has no room: no choice helps */
 } Outlook;
 
@@ -29,13 +31,16 @@ typedef struct {
 } Answer;
 
 static bool look_out(State *state, Outlook *outlook) {
+    const Func *func = with_entry(state->facts->func, &state->memory);
+    outlook->enters = func != state->facts->func;
+    const bool *dead = state->facts->dead;
+    if (outlook->enters) dead = marks_with_entry(func, dead, &state->memory);
     TimeOptions options = {.full = 30000,
                            .most_points = 1000000,
                            .most_accesses = 8000000,
                            .remat = state->facts->remat,
-                           .dead = state->facts->dead};
-    if (!find_time_facts(state->facts->func, state->facts->target, options, &state->memory,
-                         &outlook->facts))
+                           .dead = dead};
+    if (!find_time_facts(func, state->facts->target, options, &state->memory, &outlook->facts))
         return false;
     outlook->headroom = NEW_ARRAY(&state->memory, uint32_t, outlook->facts.timeline.npoints);
     return true;
@@ -163,20 +168,43 @@ static void find_least_answer(State *state, Outlook *outlook, const bool *all, S
     }
 }
 
+/* [gaps] all is kept but what inputs bring in, so that they may lie elsewhere later. */
+static bool *gaps_after_entry(const Outlook *outlook, Arena *arena) {
+    bool *kept = all_gaps(&outlook->facts, arena);
+    const Cells *cells = &outlook->facts.cells;
+    for (uint32_t g = 0; g < outlook->facts.gaps.count; g++) {
+        const TimeGap *gap = &outlook->facts.gaps.gaps[g];
+        bool first = gap->access == cells->first[gap->cell] + 1;
+        kept[g] = !first || cells->accesses[gap->access - 1].point > 0;
+    }
+    return kept;
+}
+
+/* The webs of what `kept` keeps, without any places. */
+static Answer unplaced_answer(State *state, const Outlook *outlook, const bool *kept,
+                              const Answer *from) {
+    Answer answer = answer_with(state, outlook, kept, from);
+    memset(answer.rects, 0, answer.webs.facts.cells.ncells * sizeof *answer.rects);
+    return answer;
+}
+
 /* Moves cells: between places of webs that the choice has cut apart; of whole webs, from no places
- * at all; and of webs that the best of these cuts apart. */
+ * at all, and where inputs come in, of whole webs but for these; and of webs that the best of these
+ * cuts apart. */
 static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search search,
                             Answer *best) {
-    enum { MOST_TURNS = 3, PARTS = 3 };
+    enum { MOST_TURNS = 3, STARTS = 3 };
     bool *all = all_gaps(&outlook->facts, &state->memory);
-    Answer whole = answer_with(state, outlook, all, from), own = *from;
-    memset(whole.rects, 0, whole.webs.facts.cells.ncells * sizeof *whole.rects);
-    Answer *starts[] = {&own, &whole};
-    uint64_t part = *search.steps / PARTS, left = 0;
+    Answer starts[STARTS] = {*from, unplaced_answer(state, outlook, all, from)};
+    uint64_t count = outlook->enters ? STARTS : STARTS - 1;
+    if (outlook->enters)
+        starts[count - 1] =
+            unplaced_answer(state, outlook, gaps_after_entry(outlook, &state->memory), from);
+    uint64_t part = *search.steps / (count + 1), left = 0;
     Search some = {search.seed, &left};
-    for (int i = 0; i < 2; i++) {
+    for (uint64_t i = 0; i < count; i++) {
         left += part;
-        take_cheaper(best, starts[i], improve_answer(state, outlook, starts[i], some));
+        take_cheaper(best, &starts[i], improve_answer(state, outlook, &starts[i], some));
     }
     left += part;
     if (best->cost == INT64_MAX) find_least_answer(state, outlook, all, some, best);
@@ -186,7 +214,7 @@ static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search
         take_cheaper(best, &next, improve_answer(state, outlook, &next, some));
         if (best->cost == before) break;
     }
-    *search.steps -= PARTS * part - left;
+    *search.steps -= (count + 1) * part - left;
 }
 
 static bool has_spill_code(const Func *func) {
@@ -307,8 +335,10 @@ static const char *spill_blocks(State *state) {
     state->code.in_time = true;
     set_places(state, &answer);
     note_blocks(state, &answer);
+    if (outlook.enters) leave_entry(state->facts->func, &state->code, &state->memory);
     drop_dead_loads(&state->code, &state->memory);
     project_live(&answer.webs, answer.kept, &state->code, &state->memory);
+    if (outlook.enters) forget_entry(state->facts->func, &state->code, &state->memory);
     drop_unnamed(&state->code, answer.webs.facts.func, &state->memory);
     state->cost = NEW_ARRAY(&state->memory, double, state->code.func->ntensors);
     return NULL;
