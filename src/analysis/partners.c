@@ -1,6 +1,5 @@
 #include "analysis/partners.h"
 
-#include "analysis/access.h"
 #include "support/search.h"
 
 bool copy_is_elidable(const Func *func, const Inst *inst) {
@@ -18,114 +17,102 @@ bool copy_is_elidable(const Func *func, const Inst *inst) {
 
 /* ---- where two nodes meet ---- */
 
-static const Node *node_of(const Handing *handing, const Operand *operand) {
-    return &handing->nodes->items[handing->nodes->of[operand->tensor]];
-}
+/* Two groups, and where a block of both lives. */
+typedef struct {
+    const Handing *handing;
+    NodeGroups groups;
+    uint32_t a, b; /* the groups' names */
+    bool all;      /* all blocks are alike */
+    int64_t block; /* else: this one */
+} Meeting;
 
-/* True if the instruction is a copy between the two groups that ends its source. */
-static bool is_between(const Handing *handing, const uint32_t *group, uint32_t a, uint32_t b,
-                       uint32_t point) {
-    if (!handing->ends_source[point]) return false;
+/* True if the instruction is a copy between the two groups. */
+static bool is_between(const Meeting *meeting, uint32_t point) {
+    const Handing *handing = meeting->handing;
+    if (!handing->elidable[point]) return false;
     const Inst *inst = &handing->func->insts[point];
-    uint32_t dst = group[handing->nodes->of[inst_dst(inst)->tensor]];
-    uint32_t src = group[handing->nodes->of[inst_src(inst)->tensor]];
-    return (dst == a && src == b) || (dst == b && src == a);
+    uint32_t dst = meeting->groups.of[handing->nodes->of[inst_dst(inst)->tensor]];
+    uint32_t src = meeting->groups.of[handing->nodes->of[inst_src(inst)->tensor]];
+    return (dst == meeting->a && src == meeting->b) || (dst == meeting->b && src == meeting->a);
 }
 
-/* True if an interval of the range begins at the point, or ends there. */
-static bool begins_at(LiveRange range, uint32_t point) {
-    uint32_t at;
-    FIND_FIRST(at, 0, range.count, range.items[at].first >= point);
-    return at < range.count && range.items[at].first == point;
+static bool may_write_block(const Meeting *meeting, Access access) {
+    const Func *func = meeting->handing->func;
+    if (!access_writes(func, access)) return false;
+    BlockSpan span = operand_blocks(func, &func->insts[access.inst].operands[access.operand]);
+    return meeting->all || (span.first <= meeting->block && meeting->block <= span.last);
 }
 
-static bool ends_at(LiveRange range, uint32_t point) {
-    uint32_t at;
-    FIND_FIRST(at, 0, range.count, range.items[at].last >= point);
-    return at < range.count && range.items[at].last == point;
+/* True if something within the interval writes the tensor that is no copy between the groups. */
+static bool is_written(const Meeting *meeting, uint32_t tensor, Interval interval) {
+    const Accesses *accesses = &meeting->handing->accesses;
+    uint32_t at, end = accesses->first[tensor + 1];
+    FIND_FIRST(at, accesses->first[tensor], end, accesses->items[at].inst >= interval.first);
+    for (; at < end && accesses->items[at].inst <= interval.last; at++)
+        if (may_write_block(meeting, accesses->items[at]) &&
+            !is_between(meeting, accesses->items[at].inst))
+            return true;
+    return false;
 }
 
-/* True if the copy hands the block on: the source ends there and the destination begins. `block`
- * UINT32_MAX: all blocks. */
-static bool hands_on(const Handing *handing, uint32_t block, uint32_t point) {
-    const Inst *inst = &handing->func->insts[point];
-    BlockSpan span = operand_blocks(handing->func, inst_dst(inst));
-    const Node *to = node_of(handing, inst_dst(inst)), *from = node_of(handing, inst_src(inst));
-    bool all = block == UINT32_MAX;
-    if (all ? span.first > 0 || span.last + 1 < to->blocks
-            : block < span.first || block > span.last)
-        return false;
-    LiveRange ends = all ? from->range : node_block_range(from, block);
-    LiveRange begins = all ? to->range : node_block_range(to, block);
-    return ends_at(ends, point) && begins_at(begins, point);
+/* The same for the tensors of the group that node n belongs to. */
+static bool group_is_written(const Meeting *meeting, uint32_t n, Interval interval) {
+    const Nodes *nodes = meeting->handing->nodes;
+    for (uint32_t m = meeting->groups.next[n];; m = meeting->groups.next[m]) {
+        if (is_written(meeting, nodes->items[m].tensor, interval)) return true;
+        if (m == n) return false;
+    }
 }
 
-bool partners_meet_rightly(const Handing *handing, const uint32_t *group, const Node *a,
-                           const Node *b) {
-    const Nodes *nodes = handing->nodes;
-    bool alike = !a->block_ranges && !b->block_ranges;
-    uint32_t group_a = group[nodes->of[a->tensor]], group_b = group[nodes->of[b->tensor]];
-    for (uint32_t block = 0; block < (alike ? 1 : a->blocks); block++) {
-        LiveRange one = alike ? a->range : node_block_range(a, block);
-        LiveRange other = alike ? b->range : node_block_range(b, block);
-        for (uint32_t i = 0, j = 0; i < one.count && j < other.count;) {
-            Interval x = one.items[i], y = other.items[j];
-            uint32_t first = x.first > y.first ? x.first : y.first;
-            uint32_t last = x.last < y.last ? x.last : y.last;
-            for (uint32_t p = first; first <= last && p <= last; p++)
-                if (!is_between(handing, group, group_a, group_b, p) ||
-                    !hands_on(handing, alike ? UINT32_MAX : block, p))
-                    return false;
-            if (x.last < y.last)
-                i++;
-            else
-                j++;
-        }
+static bool meet_rightly(const Meeting *meeting, LiveRange one, LiveRange other) {
+    for (uint32_t i = 0, j = 0; i < one.count && j < other.count;) {
+        Interval x = one.items[i], y = other.items[j];
+        Interval both = {x.first > y.first ? x.first : y.first, x.last < y.last ? x.last : y.last};
+        if (both.first <= both.last && (group_is_written(meeting, meeting->a, both) ||
+                                        group_is_written(meeting, meeting->b, both)))
+            return false;
+        if (x.last < y.last)
+            i++;
+        else
+            j++;
     }
     return true;
 }
 
-/* ---- copies that hand on ---- */
-
-/* True if the source's value goes round the back edge of a loop that ends with the copy: unless all
- * that the copy names is written first in the next iteration. */
-static bool goes_round(const Func *func, const Accesses *accesses, const Inst *copy,
-                       uint32_t point) {
-    const Operand *src = inst_src(copy);
-    BlockSpan wanted = operand_blocks(func, src);
-    uint32_t end = accesses->first[src->tensor + 1];
-    for (uint32_t loop = copy->loop; loop != NO_LOOP && func->loops[loop].end - 1 == point;
-         loop = func->loops[loop].parent) {
-        uint32_t at, first = accesses->first[src->tensor];
-        FIND_FIRST(at, first, end, accesses->items[at].inst >= func->loops[loop].first);
-        Access access = accesses->items[at]; /* there is one: the copy's own */
-        const Inst *inst = &func->insts[access.inst];
-        const Operand *operand = &inst->operands[access.operand];
-        bool alone = at + 1 == end || accesses->items[at + 1].inst != access.inst;
-        BlockSpan span = operand_blocks(func, operand);
-        if (access_reads(func, access) || !alone || inst->condition ||
-            !operand_is_whole(func, operand) || !span.exact || span.first > wanted.first ||
-            span.last < wanted.last)
-            return true;
+/* True if some value of the group is there on entry. */
+static bool has_input(const Handing *handing, NodeGroups groups, uint32_t n) {
+    for (uint32_t m = groups.next[n];; m = groups.next[m]) {
+        if (handing->func->tensors[handing->nodes->items[m].tensor].input) return true;
+        if (m == n) return false;
     }
-    return false;
+}
+
+bool partners_meet_rightly(const Handing *handing, NodeGroups groups, const Node *a,
+                           const Node *b) {
+    const uint32_t *of = handing->nodes->of;
+    Meeting meeting = {.handing = handing,
+                       .groups = groups,
+                       .a = groups.of[of[a->tensor]],
+                       .b = groups.of[of[b->tensor]],
+                       .all = !a->block_ranges && !b->block_ranges};
+    if (has_input(handing, groups, meeting.a) && has_input(handing, groups, meeting.b))
+        return false;
+    if (meeting.all) return meet_rightly(&meeting, a->range, b->range);
+    for (meeting.block = 0; meeting.block < (int64_t)a->blocks; meeting.block++) {
+        uint32_t block = (uint32_t)meeting.block;
+        if (!meet_rightly(&meeting, node_block_range(a, block), node_block_range(b, block)))
+            return false;
+    }
+    return true;
 }
 
 Handing find_handing(const Func *func, const Nodes *nodes, Arena *arena) {
-    Handing handing = {func, nodes, NEW_ARRAY(arena, bool, func->ninsts), 0};
-    Arena scratch;
-    arena_init(&scratch);
-    Accesses accesses = {0};
+    Handing handing = {func, nodes, NEW_ARRAY(arena, bool, func->ninsts), 0, {0}};
     for (uint32_t p = 0; p < func->ninsts; p++) {
-        const Inst *inst = &func->insts[p];
-        if (!copy_is_elidable(func, inst)) continue;
-        if (!accesses.first) accesses = find_accesses(func, &scratch);
-        const Tensor *to = &func->tensors[inst_dst(inst)->tensor];
-        bool both_stay = (to->input && p == 0) || func->tensors[inst_src(inst)->tensor].output;
-        handing.ends_source[p] = !both_stay && !goes_round(func, &accesses, inst, p);
-        handing.count += handing.ends_source[p];
+        handing.elidable[p] = copy_is_elidable(func, &func->insts[p]);
+        handing.count += handing.elidable[p];
     }
-    arena_free(&scratch);
+    if (handing.count > 0) handing.accesses = find_accesses(func, arena);
     return handing;
 }
 
@@ -173,12 +160,12 @@ Partners find_partners(const Handing *handing, Arena *arena) {
     for (uint32_t n = 0; n < nodes->count; n++)
         alone[n] = n;
     for (uint32_t p = 0; p < func->ninsts; p++) {
-        if (!handing->ends_source[p]) continue;
+        if (!handing->elidable[p]) continue;
         const Inst *inst = &func->insts[p];
         uint32_t to = inst_dst(inst)->tensor, from = inst_src(inst)->tensor;
         Partner partner = {p, nodes->of[to], nodes->of[from]};
         if (bands_agree(&func->tensors[to], &func->tensors[from]) &&
-            partners_meet_rightly(handing, alone, &nodes->items[partner.dst],
+            partners_meet_rightly(handing, (NodeGroups){alone, alone}, &nodes->items[partner.dst],
                                   &nodes->items[partner.src]))
             PUSH(arena, partners.items, count, capacity, partner);
     }

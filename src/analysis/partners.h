@@ -2,6 +2,7 @@
 #ifndef ANALYSIS_PARTNERS_H
 #define ANALYSIS_PARTNERS_H
 
+#include "analysis/access.h"
 #include "analysis/node.h"
 
 /* A copy whose two ends could lie in one place. */
@@ -20,25 +21,32 @@ typedef struct {
  * both, of tensors of one shape. */
 bool copy_is_elidable(const Func *func, const Inst *inst);
 
-/* Copies that end their sources. */
+/* Copies that may leave their value where it is. */
 typedef struct {
     const Func *func;
     const Nodes *nodes; /* of one tensor each */
-    bool *ends_source;  /* [ninsts] elidable, and its source is not needed beyond it by the loops
-                           around it or as an output, so far as the copy itself tells */
+    bool *elidable;     /* [ninsts] */
     uint32_t count;     /* of those */
+    Accesses accesses;  /* where there are some */
 } Handing;
 
-/* O(operands + copies times loops around them). */
+/* O(operands). */
 Handing find_handing(const Func *func, const Nodes *nodes, Arena *arena);
 
-/* True if nodes a and b are live together nowhere but at copies between them, at which one ends and
- * the other begins. Both may be several tensors already: group[n] tells which node of the function
- * (numbered as in handing->nodes) belongs to which. O(intervals + points where they meet). */
-bool partners_meet_rightly(const Handing *handing, const uint32_t *group, const Node *a,
-                           const Node *b);
+/* Nodes that are one already: which group each belongs to, and the next of its group, in a ring. */
+typedef struct {
+    const uint32_t *of;   /* [nodes of the function] */
+    const uint32_t *next; /* [nodes of the function] */
+} NodeGroups;
 
-/* O(instructions + intervals of the ends of copies). */
+/* True if nodes a and b, each the nodes of a group, could have one place: no instruction writes one
+ * of them while the other lives, but copies between them (Chaitin). So from a copy on both may
+ * live, whatever reads them, until one is written, for they have one value. O(nodes of the groups
+ * times intervals in which they meet times log accesses + writes there). Source: Chaitin, "Register
+ * allocation and spilling via graph coloring" (1982). */
+bool partners_meet_rightly(const Handing *handing, NodeGroups groups, const Node *a, const Node *b);
+
+/* The cost of partners_meet_rightly() for each copy. */
 Partners find_partners(const Handing *handing, Arena *arena);
 
 /* Links partners in rings by Node.partner, so that those of one set can be found from each other;

@@ -93,6 +93,12 @@ void report_tried(const State *state, const char *why, Writer *log) {
         write_format(log, "%" PRId64 " cycles\n", saturating_sub(state_cycles(state), before));
 }
 
+void report_joined(const Facts *facts, uint32_t copies, Writer *log) {
+    if (!facts->named) return;
+    write_str(log, facts->func->name);
+    write_format(log, ":   tried with %u cop%s joined:\n", copies, copies == 1 ? "y" : "ies");
+}
+
 int64_t *count_spilled(const Reported *result, Arena *scratch) {
     const Rewritten *current = result->code;
     const Func *func = current->func;

@@ -16,6 +16,9 @@ void report_input(const Facts *facts, Report *report);
 /* Adds the lines of a round to the state's log. */
 void report_round(State *state);
 
+/* The line that says that strategies run with so many copies joined. */
+void report_joined(const Facts *facts, uint32_t copies, Writer *log);
+
 /* The line of a strategy that has run. `why` it gave up; NULL: everything has its place. */
 void report_tried(const State *state, const char *why, Writer *log);
 

@@ -6,6 +6,7 @@
 #include "spill/chaitin.h"
 #include "spill/conflicts.h"
 #include "spill/headroom.h"
+#include "spill/joined.h"
 #include "spill/joint/joint.h"
 #include "spill/residency/residency.h"
 #include "spill/time/time.h"
@@ -231,6 +232,12 @@ static void begin_with(const State *best, State *state) {
     state->hinted = true;
 }
 
+static void add_seconds(Race *race, PhaseSeconds more) {
+    race->seconds.analyse += more.analyse;
+    race->seconds.colour += more.colour;
+    race->seconds.spill += more.spill;
+}
+
 static void run_row(const Facts *facts, const Strategy *row, Method method, Race *race) {
     State *state = state_make(facts, method);
     if (row->start == START_BEST) begin_with(race->best, state);
@@ -241,9 +248,7 @@ static void run_row(const Facts *facts, const Strategy *row, Method method, Race
     report_tried(state, why, race->log);
     if (row->start == START_CHOICE && row->percent == 0 && !row->flat && race->chosen == 0)
         race->chosen = state->chosen;
-    race->seconds.analyse += state->seconds.analyse;
-    race->seconds.colour += state->seconds.colour;
-    race->seconds.spill += state->seconds.spill;
+    add_seconds(race, state->seconds);
     if (!why && state_cycles(state) < least) {
         worse = race->best;
         race->best = state;
@@ -269,21 +274,62 @@ static bool is_over(const Facts *facts, const Race *race) {
            floor_is_reached(race->floor, saturating_sub(cycles, race->before));
 }
 
-State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log) {
+/* Runs the rows of the table at one effort after another. */
+static void run_table(const Facts *facts, const Options *options, Race *race) {
     enum { USUAL = 2 };
-    Race race = {.log = log, .floor = floor, .before = sum_dmas(facts->func, facts->target).cycles};
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
-        for (uint32_t i = 0; i < options->table.count && !is_over(facts, &race); i++) {
+        for (uint32_t i = 0; i < options->table.count && !is_over(facts, race); i++) {
             const Strategy *row = &options->table.items[i];
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback &&
                             !is_endless(facts->func);
             fallback |= facts->func->nloops > 0 && row->straight;
-            bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, &race);
-            idle |= row->start == START_BEST && !race.best;
-            if (admits(facts, options, row, effort) && !(race.best && fallback) && !idle)
-                run_row(facts, row, method_of(row, options, effort), &race);
+            bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, race);
+            idle |= row->start == START_BEST && !race->best;
+            if (admits(facts, options, row, effort) && !(race->best && fallback) && !idle)
+                run_row(facts, row, method_of(row, options, effort), race);
         }
+}
+
+/* ---- joined copies ---- */
+
+/* The table once more where copies are joined. False where its result could not be parted: then
+ * `apart` tells what is not to be joined. */
+static bool race_joined(const Facts *facts, const Options *options, bool *apart, Race *race) {
+    Arena arena;
+    arena_init(&arena);
+    JoinedCopies joined = join_copies(facts, apart, &arena);
+    Race other = {.log = race->log, .floor = race->floor, .before = race->before};
+    Facts own;
+    bool good = true;
+    if (joined.func) {
+        report_joined(facts, joined.merges, race->log);
+        own = joined_facts(facts, &joined, &arena);
+        run_table(&own, options, &other);
+    }
+    if (other.best) good = part_joined(facts, &joined, other.best, apart);
+    State *worse = other.best;
+    if (worse && good && (!race->best || state_cycles(other.best) < state_cycles(race->best))) {
+        worse = race->best;
+        race->best = other.best;
+    }
+    if (worse) state_free(worse);
+    add_seconds(race, other.seconds);
+    arena_free(&arena);
+    return good;
+}
+
+State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log) {
+    enum { MOST_TRIES = 2 };
+    Race race = {.log = log, .floor = floor, .before = sum_dmas(facts->func, facts->target).cycles};
+    run_table(facts, options, &race);
+    Arena arena;
+    arena_init(&arena);
+    bool *apart = NEW_ARRAY(&arena, bool, facts->func->ntensors);
+    bool parted = !facts->coalesce || options->effort < 1;
+    for (int i = 0; i < MOST_TRIES && !parted && !is_over(facts, &race); i++)
+        parted = race_joined(facts, options, apart, &race);
     if (race.best) race.best->seconds = race.seconds;
+    arena_free(&arena);
     return race.best;
 }

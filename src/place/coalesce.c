@@ -206,7 +206,8 @@ static bool try_merge(Coalesce *pass, uint32_t a, uint32_t b) {
     if (a == b || pass->odd[a] || pass->odd[b]) return false;
     Node merged;
     if (!merge_shapes(&pass->items[a], &pass->items[b], &merged) ||
-        !partners_meet_rightly(pass->handing, pass->leader, &pass->items[a], &pass->items[b]))
+        !partners_meet_rightly(pass->handing, (NodeGroups){pass->leader, pass->next},
+                               &pass->items[a], &pass->items[b]))
         return false;
     if (!merged.fixed && own_capacity(&pass->axis, &merged) <= 0)
         return false; /* too large for SB */

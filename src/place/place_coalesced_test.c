@@ -82,11 +82,37 @@ static void a_full_state_buffer(void **state) {
     expect(40, AB "tensor %s : sb<128x1xf32>\n%a = f\n%b = copy %a\n%s = g %b\nh %s", 1, 1);
 }
 
+/* Both are read, and neither changes while the other lives. */
+static void ends_with_one_value(void **state) {
+    (void)state;
+    expect(1024, AB "%a = f\n%b = copy %a\ng %a, %b", 1, 1);
+    expect(1024, AB "%a = f\n%b = copy %a\ng %a, %b\n%b += g", 1, 1);
+    expect(1024, ABC "%a = f\n%b = copy %a\n%c = copy %a\ng %a, %b\nh %c", 2, 2);
+    /* The source is read again in the next iteration, and after the loop. */
+    expect(1024, AB "%a = f\nloop i = 0..4 {\ng %a\n%b = copy %a\n}\nh %b", 1, 1);
+    expect(1024, AB "%a = f\nloop i = 0..4 {\n%b = copy %a\nh %b\n}\nh %a", 1, 1);
+    expect(1024, AB "%a = f\nloop i = 0..4 {\n%a += g\n%b = copy %a\n}\nh %b", 1, 1);
+    /* Under a condition that leaves the copy out, the other end holds nothing. */
+    expect(1024, AB "%a = f\nloop i = 0..4 {\n%b = copy %a if i >= 2\nh %b if i >= 2\n}\nh %a", 1,
+           1);
+    /* Room for one. */
+    expect(44, AB "tensor %s : sb<128x1xf32>\n%a = f\n%b = copy %a\n%s = g %b\nh %s, %a\nh %b", 1,
+           1);
+}
+
 static void ends_that_meet(void **state) {
     (void)state;
-    expect(1024, AB "%a = f\n%b = copy %a\ng %a, %b", 0, 0);
-    /* The source is read again in the next iteration, or after the loop (case 14). */
-    expect(1024, AB "%a = f\nloop i = 0..4 {\ng %a\n%b = copy %a\n}\nh %b", 0, 0);
+    /* One is written while the other lives: by itself, in part, or in the instruction that reads
+     * the other last; the value of one goes round a back edge (case 14). */
+    expect(1024, AB "%a = f\n%b = copy %a\n%b += g\nh %a, %b", 0, 0);
+    expect(1024, AB "%a = f\n%b = copy %a\n%a(0..32, 0..8) = g\nh %a, %b", 0, 0);
+    expect(1024, AB "%a = f\n%b = copy %a\n%b += g %a\nh %b", 0, 0);
+    expect(1024, AB "%a = f\n%b = f\nloop i = 0..4 {\nh %b\n%b = copy %a\n%a += g\n}\nh %a", 0, 0);
+    expect(1024, AB "%a = f\n%b = f\nloop i = 0..4 {\n%b = copy %a if i == 2\nh %b, %a\n}", 0, 0);
+    expect(1024,
+           "tensor %a : sb<128x8xf32> input\ntensor %b : sb<128x8xf32> input\n"
+           "%b = copy %a\nh %b, %a",
+           0, 0);
     expect(1024, AB "%a = f\nloop i = 0..4 {\n%b = copy %a\n%b += g\nh %b\n}\nh %a", 0, 0);
     expect(1024, AB "%a = f\nloop i = 0..4 {\n%b = copy %a\n%b += g\nh %b\n}", 0, 0);
     /* Only a part is copied. */
@@ -215,9 +241,10 @@ static void random_programs(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(copies_that_do_nothing), cmocka_unit_test(a_full_state_buffer),
-        cmocka_unit_test(ends_that_meet),         cmocka_unit_test(fixed_partners),
-        cmocka_unit_test(copies_beside_spills),   cmocka_unit_test(off_by_option),
-        cmocka_unit_test(groups_are_counted),     cmocka_unit_test(random_programs),
+        cmocka_unit_test(ends_with_one_value),    cmocka_unit_test(ends_that_meet),
+        cmocka_unit_test(fixed_partners),         cmocka_unit_test(copies_beside_spills),
+        cmocka_unit_test(off_by_option),          cmocka_unit_test(groups_are_counted),
+        cmocka_unit_test(random_programs),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

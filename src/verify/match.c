@@ -311,9 +311,6 @@ static const char *inserted_fault(const Match *match, const Inst *is) {
             return "stores another tensor than its home is for";
         return NULL;
     }
-    if (src.kind == ROLE_HOME && src.original != dst.original)
-        return dst.kind == ROLE_COPY ? "reloads another tensor than its copy is for"
-                                     : "reloads another tensor than its home is for";
     if (src.kind != ROLE_HOME && (src.kind == ROLE_COPY || from->space != SPACE_DRAM))
         return "reloads from what is not in DRAM";
     return dst.kind == ROLE_COPY ? NULL : stays_whole(&match->original->tensors[dst.original]);
