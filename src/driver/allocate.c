@@ -451,6 +451,7 @@ static AllocStatus find_allocation(Job *job) {
 /* The function that was allocated, each web with the name that it has in the result; one that was
  * spilled has the input's. */
 static const Func *with_given_names(const Job *job) {
+    if (is_as_declared(&job->code, job->facts.func, job->facts.names)) return job->facts.func;
     Func *func = NEW(job->arena, Func);
     *func = *job->facts.func;
     func->tensors = RAW_ARRAY(job->arena, Tensor, func->ntensors);

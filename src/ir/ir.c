@@ -1,5 +1,7 @@
 #include "ir/ir.h"
 
+#include <string.h>
+
 #include "support/checked.h"
 
 typedef struct {
@@ -195,4 +197,10 @@ bool *find_named(const Func *func, Arena *arena) {
         for (uint32_t o = 0; o < func->insts[i].ndst + func->insts[i].nsrc; o++)
             named[func->insts[i].operands[o].tensor] = true;
     return named;
+}
+
+void own_insts(Func *func, Arena *arena) {
+    Inst *own = RAW_ARRAY(arena, Inst, func->ninsts);
+    if (func->ninsts > 0) memcpy(own, func->insts, func->ninsts * sizeof *own);
+    func->insts = own;
 }

@@ -211,6 +211,10 @@ Rect tensor_rect(const Tensor *tensor, Place place);
 /* The place of a block whose rectangle begins at granule `offset` of a band. */
 Place place_at(uint32_t offset, uint8_t band);
 
+/* Gives the function instructions of its own, which may be changed: those that it had may be shared
+ * with another. */
+void own_insts(Func *func, Arena *arena);
+
 /* Walks loops and instructions in program order: next() gives one event at a time.
  *     for (Walk walk = walk_begin(func); walk_next(&walk);) switch (walk.event) ... */
 typedef enum { WALK_INST, WALK_OPEN, WALK_CLOSE } WalkEvent;

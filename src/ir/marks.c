@@ -29,14 +29,22 @@ static bool share_places(const Func *func, const Operand *a, const Operand *b) {
     return true;
 }
 
+static bool is_elided(const Func *func, const Inst *inst) {
+    return !inst->accumulate && inst_dst(inst)->tensor != inst_src(inst)->tensor &&
+           share_places(func, inst_dst(inst), inst_src(inst));
+}
+
 void mark_copies(Func *func, Arena *arena) {
+    bool owned = false;
     for (uint32_t i = 0; i < func->ninsts; i++) {
-        Inst *inst = &func->insts[i];
-        if (inst->kind != OP_COPY) continue;
-        bool elided = !inst->accumulate && inst_dst(inst)->tensor != inst_src(inst)->tensor &&
-                      share_places(func, inst_dst(inst), inst_src(inst));
-        inst->meta =
-            elided ? with_flag(arena, inst->meta, ELIDED) : meta_without(arena, inst->meta, ELIDED);
+        if (func->insts[i].kind != OP_COPY) continue;
+        MetaList meta = func->insts[i].meta;
+        bool elided = is_elided(func, &func->insts[i]);
+        if (elided == (meta_find(meta, ELIDED) != NULL)) continue;
+        if (!owned) own_insts(func, arena);
+        owned = true;
+        func->insts[i].meta =
+            elided ? with_flag(arena, meta, ELIDED) : meta_without(arena, meta, ELIDED);
     }
 }
 

@@ -7,7 +7,8 @@
 /* Marks the header: `!ready_for_codegen`, and `!no_spill` where nothing was spilled. */
 void mark_header(Func *func, bool spilled, Arena *arena);
 
-/* Marks copies whose two ends share their places `!elided`, and no others. Requires places. */
+/* Marks copies whose two ends share their places `!elided`, and no others. Requires places.
+ * Owns the instructions if it changes one. */
 void mark_copies(Func *func, Arena *arena);
 
 /* The highest byte that a placed tensor that is named uses, plus one. */

@@ -50,6 +50,7 @@ static void *reordered(const void *items, size_t size, const SortKey *order, uin
 }
 
 static void renumber_operands(Func *func, const uint32_t *new_id, Arena *arena) {
+    own_insts(func, arena);
     for (uint32_t p = 0; p < func->ninsts; p++) {
         Inst *inst = &func->insts[p];
         uint32_t count = inst->ndst + inst->nsrc;
@@ -83,6 +84,7 @@ static void reorder(Rewritten *rewritten, const SortKey *order, Arena *arena) {
 
 const uint32_t *order_declarations(Rewritten *rewritten, const Func *from, const Str *names,
                                    Arena *arena) {
+    if (is_as_declared(rewritten, from, names)) return NULL;
     Arena scratch;
     arena_init(&scratch);
     uint32_t count = rewritten->func->ntensors;

@@ -112,6 +112,7 @@ static SortKey *order_homes(const Rewritten *rewritten, const Live *live, bool b
 }
 
 int64_t place_homes(Rewritten *rewritten, Arena *scratch) {
+    if (!added_any(rewritten)) return 0;
     Func *func = rewritten->func;
     bool *wanted = NEW_ARRAY(scratch, bool, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++)

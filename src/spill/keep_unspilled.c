@@ -92,6 +92,7 @@ static void restore_all(Unspilled *pass) {
 }
 
 void keep_unspilled(Rewritten *rewritten, const Func *from, const Str *names, Arena *arena) {
+    if (is_as_declared(rewritten, from, names)) return;
     Unspilled pass = {.rewritten = rewritten, .from = from, .arena = arena};
     arena_init(&pass.scratch);
     find_webs(&pass, names);

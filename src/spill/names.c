@@ -16,12 +16,6 @@ static bool is_added(const Rewritten *rewritten, uint32_t t) {
     return rewritten->role[t] != ROLE_KEPT;
 }
 
-static bool added_any(const Rewritten *rewritten) {
-    for (uint32_t t = 0; t < rewritten->func->ntensors; t++)
-        if (is_added(rewritten, t)) return true;
-    return false;
-}
-
 static void note_order(Names *pass, uint32_t t, bool *seen) {
     if (seen[t] || !is_added(pass->rewritten, t)) return;
     seen[t] = true;

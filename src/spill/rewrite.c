@@ -909,10 +909,22 @@ Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena) {
                       .live = live};
     *same.func = *func;
     same.func->tensors = moved(func->tensors, func->ntensors, sizeof(Tensor), arena);
-    same.func->insts = moved(func->insts, func->ninsts, sizeof(Inst), arena);
     for (uint32_t t = 0; t < func->ntensors; t++)
         same.origin[t] = t;
     for (uint32_t i = 0; i < func->ninsts; i++)
         same.origin_inst[i] = i;
     return same;
+}
+
+bool added_any(const Rewritten *rewritten) {
+    for (uint32_t t = 0; t < rewritten->func->ntensors; t++)
+        if (rewritten->role[t] != ROLE_KEPT) return true;
+    return false;
+}
+
+bool is_as_declared(const Rewritten *rewritten, const Func *from, const Str *names) {
+    if (rewritten->func->ntensors != from->ntensors || added_any(rewritten)) return false;
+    for (uint32_t t = 0; t < from->ntensors; t++)
+        if (!str_equal(from->tensors[t].name, names[t])) return false;
+    return true;
 }

@@ -56,6 +56,13 @@ typedef struct {
  */
 Rewritten rewrite(const Plan *plan, const Sources *sources, RewriteOptions options, Arena *arena);
 
+/* True if it has tensors that the plan's function has not. O(tensors). */
+bool added_any(const Rewritten *rewritten);
+
+/* True if it has the tensors of `from` and no others, and each has its name in `names`: none is a
+ * web of another. O(tensors). */
+bool is_as_declared(const Rewritten *rewritten, const Func *from, const Str *names);
+
 /* Takes out the instructions where dead[p] is set. Forgets ranges. O(instructions). */
 void drop_insts(Rewritten *rewritten, const bool *dead, Arena *arena);
 
@@ -67,8 +74,9 @@ void keep_first_writes(const Func *func, bool *dead, Arena *arena);
  * each, or UINT32_MAX. Forgets ranges. O(operands). */
 const uint32_t *keep_named(Rewritten *rewritten, Arena *arena);
 
-/* The function as it stands, as a rewrite that changed nothing; its arrays are copied so that
- * places and marks can be set. `live` are its ranges. O(tensors + instructions). */
+/* The function as it stands, as a rewrite that changed nothing. Its tensors are copied so that they
+ * can be placed; its instructions are those of `func` (see own_insts()). `live` are its ranges.
+ * O(tensors + instructions). */
 Rewritten rewrite_nothing(const Func *func, const Live *live, Arena *arena);
 
 #endif

@@ -11,8 +11,7 @@ typedef struct {
     Str text;
     uint32_t at;     /* next byte of text */
     uint32_t offset; /* of the text in the source */
-    int64_t *dims;
-    size_t ndims, capacity;
+    size_t ndims;    /* read so far, into the reader's `dims` */
 } ShapeReader;
 
 static Span shape_part(const ShapeReader *shape, uint32_t begin, uint32_t end) {
@@ -68,7 +67,7 @@ static bool shape_dtype(ShapeReader *shape, Dtype *dtype) {
 
 /* Fills blocks, dims and dtype; false after an error. */
 static bool read_shape(ShapeReader *shape, Tensor *tensor) {
-    Arena *scratch = &shape->reader->scratch;
+    Reader *reader = shape->reader;
     int64_t number;
     if (!shape_number(shape, &number)) return false;
     if (at_char(shape, '*')) {
@@ -77,7 +76,7 @@ static bool read_shape(ShapeReader *shape, Tensor *tensor) {
         if (!shape_number(shape, &number)) return false;
     }
     for (;;) {
-        PUSH(scratch, shape->dims, shape->ndims, shape->capacity, number);
+        PUSH(&reader->scratch, reader->dims, shape->ndims, reader->dim_capacity, number);
         if (!at_char(shape, 'x')) return bad_shape(shape);
         shape->at++;
         if (!at_digit(shape)) break;
@@ -165,7 +164,7 @@ static bool read_type(Reader *reader, Str type, Span span) {
                          .offset = tensor->shape_span.begin};
     if (!read_shape(&shape, tensor)) return false;
     int64_t *dims = RAW_ARRAY(reader->arena, int64_t, shape.ndims);
-    memcpy(dims, shape.dims, shape.ndims * sizeof *dims);
+    memcpy(dims, reader->dims, shape.ndims * sizeof *dims);
     tensor->shape = dims;
     tensor->rank = (uint32_t)shape.ndims;
     return measure(reader, tensor) && known;

@@ -81,6 +81,8 @@ typedef struct Reader {
     uint32_t attributes; /* bit set of those seen */
     AttributeValue *values;
     size_t nvalues, value_capacity;
+    int64_t *dims; /* of the shape that is read, in scratch */
+    size_t dim_capacity;
 
     uint32_t settings; /* bit set of the target's keys seen */
     Span setting_spans[5];
