@@ -31,7 +31,7 @@ Advice find_advice(const FitQuestion *question, const Shortage *shortage, Arena 
     for (; advice.count < changes.count; advice.count++)
         advice.items[advice.count] = line_of_change(question, changes.items[advice.count], arena);
     if (changes.count == 0)
-        advice.items[advice.count++] = (AdviceLine){
-            question->func->span, STR("found no change that would make it fit")};
+        advice.items[advice.count++] =
+            (AdviceLine){question->func->span, STR("found no change that would make it fit")};
     return advice;
 }

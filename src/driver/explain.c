@@ -57,17 +57,25 @@ static void say_point(Explain *pass, uint32_t point) {
     SAY(pass, by_line ? " (point %u)" : "point %u", point);
 }
 
-/* A point of the result, told by the instruction of the input there or next to it. */
+/* The instruction of the input at a point of the result, or that which an inserted one serves: they
+ * have one span; else the next one on that side; INSERTED: there is none. */
+static uint32_t find_served(const Rewritten *result, uint32_t point, int step) {
+    uint32_t nearest = INSERTED;
+    for (uint32_t p = point; p < result->func->ninsts; p += (uint32_t)step) { /* 0 - 1 is more */
+        if (result->origin_inst[p] == INSERTED) continue;
+        if (nearest == INSERTED) nearest = result->origin_inst[p];
+        if (result->func->insts[p].span.begin == result->func->insts[point].span.begin)
+            return result->origin_inst[p];
+    }
+    return nearest;
+}
+
 static void say_result_point(Explain *pass, uint32_t point, int step) {
-    const Rewritten *result = pass->about->result;
-    uint32_t near = point;
-    while (result->origin_inst[near] == INSERTED &&
-           (step < 0 ? near > 0 : near + 1 < result->func->ninsts))
-        near += (uint32_t)step;
-    if (result->origin_inst[near] == INSERTED)
+    uint32_t inst = find_served(pass->about->result, point, step);
+    if (inst == INSERTED)
         SAY(pass, step < 0 ? "the start" : "the end");
     else
-        say_point(pass, result->origin_inst[near]);
+        say_point(pass, inst);
 }
 
 static void say_stretches(Explain *pass, LiveRange range) {
