@@ -136,15 +136,29 @@ ExitStatus explained_find(Options *options, const CommandLine *line, const Modul
     return find_wishes(&headroom, &options->headroom, &line->headroom);
 }
 
+static bool is_explained(uint32_t wish, const FuncJobs *done) {
+    for (uint32_t i = 0; i < done->count; i++) {
+        const bool *explained = done->jobs[i].result.explained;
+        if (explained && explained[wish]) return true;
+    }
+    return false;
+}
+
+bool explained_all(const Wishes *explained, const FuncJob *jobs, uint32_t count) {
+    for (uint32_t i = 0; i < explained->count; i++)
+        if (!is_explained(i, &(FuncJobs){jobs, count})) return false;
+    return true;
+}
+
 static ExitStatus check_wish(const Wishes *explained, uint32_t wish, const FuncJobs *done,
                              Arena *arena) {
     const Question *question = &(Question){.option = "explain"};
+    if (is_explained(wish, done)) return EXIT_DONE;
     Str *names = NULL;
     size_t known = 0, capacity = 0;
     for (uint32_t i = 0; i < done->count; i++) {
         const Allocation *result = &done->jobs[i].result;
         if (!wish_is_of(&explained->items[wish], done->jobs[i].func)) continue;
-        if (result->explained[wish]) return EXIT_DONE;
         for (uint32_t t = 0; t < result->func->ntensors; t++)
             PUSH(arena, names, known, capacity, result->func->tensors[t].name);
     }

@@ -13,6 +13,9 @@
 ExitStatus explained_find(Options *options, const CommandLine *line, const Module *module,
                           Arena *arena);
 
+/* True if each tensor asked for was there to be explained. */
+bool explained_all(const Wishes *explained, const FuncJob *jobs, uint32_t count);
+
 /* Says so and returns EXIT_WRONG where no result of the jobs has one of the tensors. Requires that
  * all were allocated. */
 ExitStatus explained_check(const Wishes *explained, const FuncJob *jobs, uint32_t count,

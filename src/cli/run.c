@@ -68,11 +68,16 @@ static bool print_lines(Str lines) {
 
 /* Prints what the allocation of each function has to say, in the order of functions, where no
  * result is written that this has to wait for. */
+static bool print_all(const FuncJob *jobs, uint32_t count) {
+    bool printed = true;
+    for (uint32_t i = 0; i < count && printed; i++)
+        printed = print_lines(jobs[i].result.log) && print_lines(jobs[i].result.explanation);
+    return printed;
+}
+
 static ExitStatus report_failures(Input *input, const CommandLine *line, FuncJob *jobs,
                                   Arena *arena) {
-    bool printed = true;
-    for (uint32_t i = 0; i < input->module.nfuncs && printed; i++)
-        printed = print_lines(jobs[i].result.log) && print_lines(jobs[i].result.explanation);
+    bool printed = print_all(jobs, input->module.nfuncs);
     input_report(input, line);
     ExitStatus stats = write_failures(line, input, jobs, arena);
     return printed ? stats : EXIT_BROKEN; /* and nowhere to say why */
@@ -89,6 +94,8 @@ static ExitStatus finish_jobs(Input *input, const CommandLine *line, const Optio
         return reported == EXIT_DONE ? status : reported;
     }
     input_report(input, line);
+    if (!explained_all(&options->explain, jobs, count) && !print_all(jobs, count))
+        return EXIT_BROKEN;
     status = explained_check(&options->explain, jobs, count, arena);
     return status == EXIT_DONE ? write_results(line, input, jobs, arena) : status;
 }
