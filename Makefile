@@ -30,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench same faults lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same faults analyse coverage lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -97,6 +97,19 @@ check-long: all sanitised $(BUILD)/test/faults.so
 # Each call of the system fails in turn.
 faults: all sanitised $(BUILD)/test/faults.so
 	scripts/test/faults --all $(BUILD)
+
+# What analysers and valgrind find; half an hour.
+analyse: all
+	scripts/analyse $(BUILD)
+
+# Which lines of src and branches of the referee the tests run.
+coverage:
+	mkdir -p $(BUILD)/coverage
+	ln -sfn . $(BUILD)/coverage/sanitised
+	$(MAKE) BUILD=$(BUILD)/coverage CFLAGS="-O0 -DNDEBUG --coverage" tests $(BUILD)/coverage/test/faults.so
+	find $(BUILD)/coverage -name '*.gcda' -delete
+	-scripts/test/run $(BUILD)/coverage
+	scripts/coverage $(BUILD)/coverage
 
 # Needs gcc and clang; some minutes.
 same:

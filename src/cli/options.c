@@ -1,5 +1,6 @@
 #include "cli/option_table.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
@@ -452,6 +453,7 @@ bool command_line_read(CommandLine *line, int argc, char **argv, Arena *arena) {
             return complain_of_option(code, argv[within ? optind : optind - 1]);
         }
         const OptionRow *row = find_row(code);
+        assert(row); /* getopt_long knows the rows alone */
         given[row - OPTION_ROWS] = true;
         if (!store(line, row, optarg)) return false;
         if (row->help == NULL) line->mode = MODE_COMPLETION;

@@ -1,5 +1,6 @@
 #include "driver/allocate.h"
 
+#include <assert.h>
 #include <float.h>
 #include <math.h>
 
@@ -116,6 +117,7 @@ static Subject subject_of(const Job *job) {
 
 /* With --no-spill: something would have to leave. */
 static AllocStatus tell_spilled(const Job *job, const Peak *peak) {
+    assert(peak); /* something lives, or nothing would have to leave */
     Subject subject = subject_of(job);
     report_spilled_anyway(&subject, peak);
     return NOT_ALLOCATED;

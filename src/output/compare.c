@@ -1,5 +1,7 @@
 #include "output/compare.h"
 
+#include <assert.h>
+
 #include "ir/dma.h"
 #include "ir/marks.h"
 #include "ir/names.h"
@@ -228,6 +230,7 @@ static bool figures_differ(const FuncChanges *changes) {
 
 static void push_func(Changes *changes, const Module *const modules[SIDES], const Func *old,
                       const Func *new, Arena *arena) {
+    assert(old || new);
     FuncChanges func = {.name = old ? old->name : new->name, .funcs = {old, new}};
     Table tables[SIDES];
     for (int side = 0; side < SIDES; side++)

@@ -342,6 +342,7 @@ static void put_function(PageOut *page, uint32_t index) {
     put_code(page);
     put_usage(page);
     json_close(json, '}');
+    page->usage = NULL;
     arena_free(&arena);
 }
 

@@ -39,6 +39,7 @@ void headroom_overload(State *state) {
 static uint32_t amount_after(uint32_t size, uint32_t failures) {
     static const uint32_t percent[] = {3, 6, 10, 15, 21, 30, 40};
     enum { COUNT = sizeof percent / sizeof *percent };
+    assert(failures > 0);
     return (uint32_t)((uint64_t)size * percent[(failures < COUNT ? failures : COUNT) - 1] / 100) +
            1;
 }

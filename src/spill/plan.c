@@ -136,15 +136,23 @@ void plan_reset(Plan *plan) {
 static void cut_outwards(Plan *plan, uint32_t tensor, uint32_t loop) {
     for (; loop != NO_LOOP; loop = plan->func->loops[loop].parent) {
         PlanLoop *entry = plan_loop(plan, tensor, loop);
+        assert(entry);
         if (entry->cut) break; /* and so are those around it */
         entry->cut = true;
     }
 }
 
+/* Of a loop in which the tensor is accessed. */
+static bool loop_is_cut(const Plan *plan, uint32_t tensor, uint32_t loop) {
+    const PlanLoop *entry = plan_loop(plan, tensor, loop);
+    assert(entry);
+    return entry->cut;
+}
+
 /* True if going from `loop` out to `common` leaves a cut loop. */
 static bool leaves_cut_loop(const Plan *plan, uint32_t tensor, uint32_t loop, uint32_t common) {
     for (; loop != common; loop = plan->func->loops[loop].parent)
-        if (plan_loop(plan, tensor, loop)->cut) return true;
+        if (loop_is_cut(plan, tensor, loop)) return true;
     return false;
 }
 
@@ -181,7 +189,7 @@ static bool loops_are_closed(const Plan *plan, uint32_t tensor) {
     for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++) {
         uint32_t parent = plan->func->loops[plan->loops[l].loop].parent;
         if (plan->loops[l].permanent && !plan->loops[l].cut) return false;
-        if (plan->loops[l].cut && parent != NO_LOOP && !plan_loop(plan, tensor, parent)->cut)
+        if (plan->loops[l].cut && parent != NO_LOOP && !loop_is_cut(plan, tensor, parent))
             return false;
     }
     return true;
@@ -191,8 +199,7 @@ static bool loops_are_closed(const Plan *plan, uint32_t tensor) {
 static bool gap_is_closed(const Plan *plan, uint32_t tensor, uint32_t access) {
     uint32_t before = plan->accesses[access - 1].loop, after = plan->accesses[access].loop;
     uint32_t common = loop_common(plan->func, before, after);
-    if (plan->accesses[access].cut)
-        return common == NO_LOOP || plan_loop(plan, tensor, common)->cut;
+    if (plan->accesses[access].cut) return common == NO_LOOP || loop_is_cut(plan, tensor, common);
     return !plan->accesses[access].permanent && !leaves_cut_loop(plan, tensor, before, common) &&
            !leaves_cut_loop(plan, tensor, after, common);
 }

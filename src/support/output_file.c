@@ -188,8 +188,9 @@ bool output_close(OutputFile *output) {
 
 /* Gives the old file, if there is one, a second name. */
 static OutputUndo keep_old(OutputFile *output) {
-    strcpy(output->spare, output->temporary);
-    strcat(output->spare, "~");
+    size_t length = strlen(output->temporary);
+    memcpy(output->spare, output->temporary, length);
+    output->spare[length] = '~';
     if (link(output->target, output->spare) == 0) return UNDO_RESTORE;
     return errno == ENOENT ? UNDO_REMOVE : UNDO_NOTHING;
 }

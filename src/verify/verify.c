@@ -332,7 +332,7 @@ static void start_inst(Verification *run, Running *side, const Machine *machine,
 /* Tells of the first operand of one side that names what its tensor does not have, at the
  * instruction of the result if there is one. */
 static bool strays(Verification *run, const Machine *machine, const Running *side) {
-    int64_t block;
+    int64_t block = 0;
     uint32_t count = side->inst ? side->inst->ndst + side->inst->nsrc : 0, i = 0;
     while (i < count && !access_strays(machine, &side->accesses[i], &block))
         i++;
