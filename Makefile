@@ -30,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench same faults analyse coverage lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same faults fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -77,6 +77,9 @@ $(BUILD)/%_test: $(BUILD)/%_test.o $(TEST_HELP) $(BUILD)/libsballoc.a
 $(BUILD)/test/%: $(BUILD)/test/%_main.o $(TEST_HELP) $(BUILD)/libsballoc.a
 	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $^ $(LDLIBS)
 
+$(BUILD)/test/fuzzer: $(BUILD)/test/fuzzing/entry.o $(TEST_HELP) $(BUILD)/libsballoc.a
+	$(CC) $(ALL_CFLAGS) $(LDFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
 # What makes calls of the system fail: preloaded, on Linux.
 $(BUILD)/test/faults.so: src/test/faults/shim.c
 	@mkdir -p $(@D)
@@ -97,6 +100,14 @@ check-long: all sanitised $(BUILD)/test/faults.so
 # Each call of the system fails in turn.
 faults: all sanitised $(BUILD)/test/faults.so
 	scripts/test/faults --all $(BUILD)
+
+# libFuzzer on each target for FUZZ_SECONDS; needs clang.
+FUZZ_SECONDS ?= 1200
+FUZZ = -O1 -g -fsanitize=fuzzer-no-link,address,undefined,float-cast-overflow -fno-sanitize-recover=all
+fuzz:
+	$(MAKE) BUILD=$(BUILD)/fuzz CC=clang CFLAGS="$(FUZZ)" \
+	    $(BUILD)/fuzz/test/fuzzer $(BUILD)/fuzz/sballoc
+	scripts/fuzz $(BUILD)/fuzz $(FUZZ_SECONDS)
 
 # What analysers and valgrind find; half an hour.
 analyse: all
