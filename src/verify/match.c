@@ -83,7 +83,8 @@ static const char *same_fault(const Tensor *was, const Tensor *is) {
     if (was->input != is->input) return "differs in `input`";
     if (was->output != is->output) return "differs in `output`";
     if (was->pin != is->pin) return "differs in `pin`";
-    if (was->space == SPACE_DRAM && was->offset != is->offset) return "has moved in the spill area";
+    if (was->space == SPACE_DRAM && was->offset != is->offset)
+        return "lies elsewhere in the spill area";
     if (!same_metas_but(was->meta, is->meta, NULL, NULL)) return "has other metadata";
     return NULL;
 }

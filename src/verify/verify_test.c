@@ -264,6 +264,8 @@ static void spill_code(void **state) {
         {"  %c = h %b\n", "  %c = h\n", "`h` has another number of operands than in the original"},
         {" at 64 !of=a", " at 32 !of=a", "%h1 at 32 is not aligned to 64 bytes"},
         {" at 64 !of=a", " !of=a", "`save` uses %h1, which has no place"},
+        {"load %h1 !reload", "load %c !reload", "`load` reloads from what is not in DRAM"},
+        {"  %Z = save %c\n", "  %Z = save %c\n  k %c\n", "`k` is not in the original"},
         {" at 64 !of=a", " at 64", "%h1 is not in the original and has no `!of`"},
         {" at 64 !of=a", " at 64 !of=q", "%h1 is not in the original, nor is what its `!of` names"},
         {"%r2 : sb<128x32xu8>", "%r2 : sb<128x16xu8>",
@@ -281,6 +283,112 @@ static void spill_code(void **state) {
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         reject_changed(SPILL_ORIGINAL, SPILL_RESULT, wrong[i].from, wrong[i].to, wrong[i].fault);
+}
+
+/* --- Declarations --- */
+
+#define DECLARED                                                                                   \
+    "  tensor %X : dram<128x32xu8> input\n"                                                        \
+    "  tensor %Y : dram<128x32xu8> output\n"                                                       \
+    "  tensor %p : psum<32x8xu8>\n"                                                                \
+    "  tensor %a : sb<128x32xu8>\n"                                                                \
+    "  tensor %k : sb<32x8xu8> pin\n"                                                              \
+    "  tensor %o : sb<32x8xu8> output\n"                                                           \
+    "  tensor %f : sb<32x8xu8> at 0:0\n"                                                           \
+    "  %a = load %X\n"                                                                             \
+    "  %p = f %a\n"                                                                                \
+    "  %k = g %p\n"                                                                                \
+    "  %f = g %k\n"                                                                                \
+    "  %o = g %f\n"                                                                                \
+    "  %Y = save %a\n"
+
+/* What a result may not change of a declaration, and what may not stand for what. */
+static void declarations(void **state) {
+    (void)state;
+    struct {
+        const char *from, *to, *fault;
+    } wrong[] = {
+        {"%p : psum<32x8xu8>", "%p : sb<32x8xu8>",
+         "%p lies in another memory than in the original"},
+        {"%a : sb<128x32xu8>", "%a : sb<2*128x32xu8>", "%a has another shape than in the original"},
+        {"%a : sb<128x32xu8>", "%a : sb<128x16xu16>", "%a has another shape than in the original"},
+        {"%a : sb<128x32xu8>", "%a : sb<128x4x8xu8>", "%a has another shape than in the original"},
+        {"%a : sb<128x32xu8>", "%a : sb<128x32xu8> align 16",
+         "%a has another `align` than in the original"},
+        {"%k : sb<32x8xu8>", "%k : sb<32x8xu8> base 32",
+         "%k has another `base` than in the original"},
+        {" input", "", "%X differs in `input` than in the original"},
+        {"%o : sb<32x8xu8> output", "%o : sb<32x8xu8>",
+         "%o differs in `output` than in the original"},
+        {" pin", "", "%k differs in `pin` than in the original"},
+        {"%X : dram<128x32xu8> input", "%X : dram<128x32xu8> input at 64",
+         "%X lies elsewhere in the spill area than in the original"},
+        {"%a : sb<128x32xu8>", "%a : sb<128x32xu8> !x",
+         "%a has other metadata than in the original"},
+        {"  %a = load", "  tensor %c : sb<128x32xu8> !of=X\n  %a = load",
+         "%c, `!of` %X, stands for a tensor that is not in the State Buffer"},
+        {"  %a = load", "  tensor %c : sb<32x8xu8> !of=f\n  %a = load",
+         "%c, `!of` %f, stands for a tensor that is fixed by its `at`"},
+        {"  %a = load", "  tensor %c : sb<32x8xu8> !of=k\n  %a = load",
+         "%c, `!of` %k, stands for a tensor that is pinned"},
+        {"  %a = load", "  tensor %c : sb<32x8xu8> !of=o\n  %a = load",
+         "%c, `!of` %o, stands for an output"},
+        {"  %a = load", "  tensor %c : sb<128x32xu8> input !of=a\n  %a = load",
+         "%c, `!of` %a, is added as an input or output"},
+        {"  %a = load", "  tensor %c : sb<128x32xu8> output !of=a\n  %a = load",
+         "%c, `!of` %a, is added as an input or output"},
+        {"  %a = load", "  tensor %c : psum<128x32xu8> !of=a\n  %a = load",
+         "%c, `!of` %a, stands for a tensor of another memory"},
+        {"  %a = load", "  tensor %c : sb<128x32xu8> align 16 !of=a\n  %a = load",
+         "%c, `!of` %a, has another `align` than what it stands for"},
+        {"  %a = load", "  tensor %c : sb<128x32xu8> !of=3\n  %a = load",
+         "%c is not in the original, nor is what its `!of` names"},
+    };
+    check((Case){DECLARED, DECLARED, NULL, UNPLACED});
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+        check((Case){DECLARED, changed(DECLARED, wrong[i].from, wrong[i].to), wrong[i].fault,
+                     UNPLACED});
+}
+
+/* A result of another function, and one whose function has other metadata. */
+static void headers(void **state) {
+    (void)state;
+    Arena arena;
+    Module module;
+    arena_init(&arena);
+    const Func *original = parse(&arena, DECLARED, &module);
+    Func renamed = *original, marked = *original;
+    renamed.name = STR("g");
+    marked.meta = meta_with(&arena, original->meta, (Meta){.key = STR("x"), .kind = META_FLAG});
+    struct {
+        const Func *result;
+        const char *fault;
+    } wrong[] = {{&renamed, "the original of @g is @f"},
+                 {&marked, "@f has other metadata than the original"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        DiagQueue diags;
+        diag_init(&diags, &arena);
+        assert_false(verify(original, wrong[i].result, &module.target, UNPLACED, &diags));
+        assert_string_equal(diags.items[0].text.text, wrong[i].fault);
+    }
+    arena_free(&arena);
+}
+
+/* A tensor that nothing uses may be gone; others may not. */
+static void missing_tensors(void **state) {
+    (void)state;
+    static const char *const REST = "  tensor %a : sb<32x8xu8>\n  %a = f\n  g %a\n";
+    static const char *const GONE[] = {"dram<32x8xu8>",     "psum<32x8xu8>",
+                                       "sb<32x8xu8> pin",   "sb<32x8xu8> output",
+                                       "sb<32x8xu8> input", "sb<32x8xu8> at 0:0"};
+    Arena arena;
+    arena_init(&arena);
+    for (size_t i = 0; i < sizeof GONE / sizeof *GONE; i++)
+        check((Case){str_format(&arena, "  tensor %%z : %s\n%s", GONE[i], REST).text, REST,
+                     "%z of the original is missing", UNPLACED});
+    check((Case){str_format(&arena, "  tensor %%z : sb<32x8xu8>\n%s", REST).text, REST, NULL,
+                 UNPLACED});
+    arena_free(&arena);
 }
 
 /* Two values in turn, spilled to homes at %d and %d: both are needed at once. */
@@ -1271,6 +1379,9 @@ int main(void) {
         cmocka_unit_test(quadrants),
         cmocka_unit_test(granule_taken_back),
         cmocka_unit_test(spill_code),
+        cmocka_unit_test(declarations),
+        cmocka_unit_test(headers),
+        cmocka_unit_test(missing_tensors),
         cmocka_unit_test(homes),
         cmocka_unit_test(second_iteration),
         cmocka_unit_test(conditions),
