@@ -1,5 +1,6 @@
 #include "bound/saddle.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -80,6 +81,7 @@ static void number_variables(Saddle *saddle, Arena *arena) {
 static void add_use(double *const *use, const RowItem *item, uint8_t mask, double amount) {
     for (uint32_t lane = 0; lane < QUADRANTS; lane++) {
         if (!(mask >> lane & 1)) continue;
+        assert(use[lane]);
         use[lane][item->first] += amount;
         use[lane][item->last + 1] -= amount;
     }

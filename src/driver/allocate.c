@@ -453,6 +453,7 @@ static AllocStatus find_allocation(Job *job) {
 /* The function that was allocated, each web with the name that it has in the result; one that was
  * spilled has the input's. */
 static const Func *with_given_names(const Job *job) {
+    assert(job->facts.func);
     if (is_as_declared(&job->code, job->facts.func, job->facts.names)) return job->facts.func;
     Func *func = NEW(job->arena, Func);
     *func = *job->facts.func;
@@ -521,6 +522,7 @@ static void explain_spilled(Job *job, Writer *out) {
  * where nothing was spilled. */
 static const uint32_t *needs_as_told(const Job *job) {
     const Peak *before = job->result.report.peak_before;
+    assert(job->facts.func);
     uint32_t *needs = NEW_ARRAY(job->arena, uint32_t, job->facts.func->ninsts);
     if (before && !before->placed) return before->need;
     for (uint32_t p = 0; before && p < job->code.func->ninsts; p++)

@@ -2,6 +2,7 @@
 #define _DEFAULT_SOURCE
 #include "support/arena.h"
 
+#include <assert.h>
 #include <stdalign.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -139,6 +140,7 @@ void *arena_extend(Arena *arena, void *array, size_t old, size_t count, size_t s
         wants - had <= (size_t)(arena->end - arena->next)) {
         arena->next += wants - had;
     } else {
+        assert(array || old == 0);
         void *larger = arena_raw(arena, count, size);
         if (old) memcpy(larger, array, old * size);
         array = larger;
