@@ -305,11 +305,12 @@ static void report(Job *job) {
 /* What was not spilled keeps its name; the rest has names of its own, those of an earlier
  * allocation where it stands for the same. */
 static void give_names(Job *job, Arena *scratch) {
+    uint32_t count = job->facts.func->ntensors;
     keep_unspilled(&job->code, job->facts.func, job->facts.names, job->arena);
-    name_added(&job->code, job->facts.names, NULL, job->arena);
+    name_added(&job->code, job->facts.names, count, NULL, job->arena);
     if (!job->earlier.func) return;
     const Str *wanted = earlier_names(&job->earlier, job->code.func, scratch);
-    name_added(&job->code, job->facts.names, wanted, job->arena);
+    name_added(&job->code, job->facts.names, count, wanted, job->arena);
 }
 
 /* Of `before` tensors those that are still there have new numbers. */

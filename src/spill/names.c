@@ -4,7 +4,8 @@
 
 typedef struct {
     const Rewritten *rewritten;
-    const Str *names;
+    const Str *names; /* [nnames] */
+    uint32_t nnames;
     Arena *arena;    /* of the names */
     Arena scratch;   /* of this pass */
     StrMap taken;    /* names that nobody else may have */
@@ -34,15 +35,15 @@ static void find_order(Names *pass) {
         note_order(pass, t, seen);
 }
 
-/* All names of the input, also of what is spilled. */
+/* All names of the input, also of what is spilled or left out: the result is compared with it. */
 static void take_names(Names *pass) {
     const Rewritten *rewritten = pass->rewritten;
     strmap_init(&pass->taken, &pass->scratch);
-    for (uint32_t t = 0; t < rewritten->func->ntensors; t++) {
+    for (uint32_t t = 0; t < rewritten->func->ntensors; t++)
         if (!is_added(rewritten, t))
             strmap_add(&pass->taken, rewritten->func->tensors[t].name, UINT32_MAX - 1);
-        strmap_add(&pass->taken, pass->names[rewritten->origin[t]], UINT32_MAX - 1);
-    }
+    for (uint32_t t = 0; t < pass->nnames; t++)
+        strmap_add(&pass->taken, pass->names[t], UINT32_MAX - 1);
 }
 
 static void name_as(Names *pass, uint32_t t, Str name) {
@@ -85,9 +86,10 @@ static void number(Names *pass, const bool *named) {
     }
 }
 
-void name_added(Rewritten *rewritten, const Str *names, const Str *wanted, Arena *arena) {
+void name_added(Rewritten *rewritten, const Str *names, uint32_t count, const Str *wanted,
+                Arena *arena) {
     if (!added_any(rewritten)) return;
-    Names pass = {.rewritten = rewritten, .names = names, .arena = arena};
+    Names pass = {.rewritten = rewritten, .names = names, .nnames = count, .arena = arena};
     arena_init(&pass.scratch);
     take_names(&pass);
     find_order(&pass);

@@ -92,7 +92,7 @@ static Rewritten spill_all(const Func *func, Arena *arena) {
     Str *names = RAW_ARRAY(arena, Str, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++)
         names[t] = func->tensors[t].name;
-    name_added(&code, names, NULL, arena);
+    name_added(&code, names, func->ntensors, NULL, arena);
     place_homes(&code, arena);
     return code;
 }

@@ -44,7 +44,7 @@ static Rewritten rewrite_plan(const Plan *plan, Arena *arena) {
     Str *names = NEW_ARRAY(arena, Str, plan->func->ntensors);
     for (uint32_t t = 0; t < plan->func->ntensors; t++)
         names[t] = plan->func->tensors[t].name;
-    name_added(&code, names, NULL, arena);
+    name_added(&code, names, plan->func->ntensors, NULL, arena);
     place_homes(&code, arena);
     return code;
 }

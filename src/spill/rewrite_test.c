@@ -47,7 +47,7 @@ static Case make_case(uint64_t seed, bool whole) {
     Str *names = NEW_ARRAY(&made.arena, Str, made.func->ntensors);
     for (uint32_t t = 0; t < made.func->ntensors; t++)
         names[t] = made.func->tensors[t].name;
-    name_added(&made.rewritten, names, NULL, &made.arena);
+    name_added(&made.rewritten, names, made.func->ntensors, NULL, &made.arena);
     place_homes(&made.rewritten, &made.arena);
     return made;
 }

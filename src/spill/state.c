@@ -51,7 +51,8 @@ void rewrite_state(State *state) {
     state->code = changes_code(state)
                       ? rewrite(&state->plan, &facts->sources, options, &state->memory)
                       : rewrite_nothing(facts->func, &facts->live, &state->memory);
-    if (facts->named) name_added(&state->code, facts->names, NULL, &state->memory);
+    if (facts->named)
+        name_added(&state->code, facts->names, facts->func->ntensors, NULL, &state->memory);
     state->seconds.spill += clock_now() - begin;
 }
 

@@ -595,7 +595,7 @@ static const Func *spilled_everywhere(const Module *module, Arena *arena) {
     Str *names = NEW_ARRAY(arena, Str, func->ntensors);
     for (uint32_t i = 0; i < func->ntensors; i++)
         names[i] = func->tensors[i].name;
-    name_added(&result, names, NULL, arena);
+    name_added(&result, names, func->ntensors, NULL, arena);
     place_homes(&result, arena);
     mark_copies(result.func, arena);
     return result.func;
