@@ -4,6 +4,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "analysis/appearance.h"
 #include "analysis/partners.h"
 #include "analysis/split.h"
 #include "driver/advice.h"
@@ -77,11 +78,11 @@ static double find_deadline(const Job *job) {
     return started(job) + (job->options->effort == ANYTIME ? limit - limit / PARTS : limit);
 }
 
-/* Facts of a function and what the user asked for. */
-static Facts make_facts(const Job *job, const Split *split, const Live *live) {
+/* Facts of what was made of `func`, and what the user asked for. */
+static Facts make_facts(const Job *job, const Func *func, const Split *split, const Live *live) {
     const Options *options = job->options;
     Facts facts = facts_make(split->func, live, job->target, job->arena);
-    facts.names = name_tensors(job->func, split, job->arena);
+    facts.names = name_tensors(func, split, job->arena);
     facts.coalesce = options->coalesce;
     facts.remat = options->remat;
     facts.reload_elim = options->reload_elim;
@@ -99,10 +100,11 @@ static Facts make_facts(const Job *job, const Split *split, const Live *live) {
 static void analyse(Job *job, const Live *live, const bool *needed) {
     double begin = clock_now();
     const bool *dead = find_dead_loads(job->func, needed, job->arena);
-    Split split = {.func = job->func};
-    if (job->options->split) split = split_webs(job->func, dead, job->arena);
-    Live own = split.added ? live_range(split.func, job->arena) : *live;
-    job->facts = make_facts(job, &split, &own);
+    AppearanceOrder ordered = order_by_appearance(job->func, live, job->arena);
+    Split split = {.func = ordered.func};
+    if (job->options->split) split = split_webs(ordered.func, dead, job->arena);
+    Live own = split.added ? live_range(split.func, job->arena) : ordered.live;
+    job->facts = make_facts(job, ordered.func, &split, &own);
     job->facts.dead = dead;
     job->result.report.split = split.added;
     report_input(&job->facts, &job->result.report);
@@ -364,7 +366,7 @@ static void replay_earlier(Job *job) {
 /* Declarations in their order. */
 static void put_in_order(Job *job) {
     const uint32_t *new_id =
-        order_declarations(&job->code, job->facts.func, job->facts.names, job->arena);
+        order_declarations(&job->code, job->func, job->facts.names, job->arena);
     renumber_costs(job, new_id, job->code.func->ntensors);
 }
 
@@ -409,7 +411,7 @@ static bool runs_well(const Job *job) {
 /* An input that says that it is placed is checked as it is. */
 static AllocStatus check_placed(Job *job, const Live *live) {
     Split split = {.func = job->func};
-    job->facts = make_facts(job, &split, live);
+    job->facts = make_facts(job, job->func, &split, live);
     job->code = rewrite_nothing(job->func, &job->facts.live, job->arena);
     job->plan = job->facts.plan;
     job->result.report.strategy = "given";

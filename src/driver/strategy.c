@@ -265,13 +265,26 @@ static bool is_near(const Facts *facts, const Race *race) {
     return state_cycles(race->best) <= race->chosen + spilled / PART;
 }
 
-/* True where nothing can be better than the best result, or there is no time. */
-static bool is_over(const Facts *facts, const Race *race) {
+/* True where the best result spills nothing, or gains by it. */
+static bool is_free(const Race *race) {
+    return race->best && state_cycles(race->best) <= race->before;
+}
+
+/* True where nothing can be better than the best result, or there is no time. Loads that bring what
+ * nothing reads may make less than nothing the least. */
+static bool is_over(const Facts *facts, const Options *options, const Race *race) {
     if (clock_is_past(facts->deadline)) return true;
     if (!race->best) return false;
-    int64_t cycles = state_cycles(race->best);
-    return cycles <= race->before ||
-           floor_is_reached(race->floor, saturating_sub(cycles, race->before));
+    bool brief = options->no_spill || options->outcome_only || facts->func->ninsts > MEDIUM;
+    if (brief && is_free(race)) return true;
+    return floor_is_reached(race->floor, saturating_sub(state_cycles(race->best), race->before));
+}
+
+/* True if the row is not worth its time where everything fits: but for short functions, only what
+ * leaves out iterations of loads, and what effort 0 does. */
+static bool is_in_vain(const Facts *facts, const Strategy *row, const Race *race) {
+    return is_free(race) && facts->func->ninsts > SHORT && row->start != START_TIME &&
+           row->place != PLACE_SELECT;
 }
 
 /* Runs the rows of the table at one effort after another. */
@@ -279,13 +292,14 @@ static void run_table(const Facts *facts, const Options *options, Race *race) {
     enum { USUAL = 2 };
     int most = options->effort;
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
-        for (uint32_t i = 0; i < options->table.count && !is_over(facts, race); i++) {
+        for (uint32_t i = 0; i < options->table.count && !is_over(facts, options, race); i++) {
             const Strategy *row = &options->table.items[i];
             bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback &&
                             !is_endless(facts->func);
             fallback |= facts->func->nloops > 0 && row->straight;
             bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, race);
             idle |= row->start == START_BEST && !race->best;
+            idle |= is_in_vain(facts, row, race);
             if (admits(facts, options, row, effort) && !(race->best && fallback) && !idle)
                 run_row(facts, row, method_of(row, options, effort), race);
         }
@@ -327,7 +341,7 @@ State *run_strategies(const Facts *facts, const Options *options, Floor *floor, 
     arena_init(&arena);
     bool *apart = NEW_ARRAY(&arena, bool, facts->func->ntensors);
     bool parted = !facts->coalesce || options->effort < 1;
-    for (int i = 0; i < MOST_TRIES && !parted && !is_over(facts, &race); i++)
+    for (int i = 0; i < MOST_TRIES && !parted && !is_over(facts, options, &race); i++)
         parted = race_joined(facts, options, apart, &race);
     if (race.best) race.best->seconds = race.seconds;
     arena_free(&arena);

@@ -24,18 +24,19 @@ static uint64_t order_key(const Rewritten *rewritten, uint32_t u, uint32_t tenso
            serial_of(rewritten->func->tensors[u].name);
 }
 
-/* The tensors in order. Of those of the plan's function with one name the first is the input's. */
-static SortKey *sort_declarations(const Rewritten *rewritten, const Func *from, const Str *names,
+/* The tensors in order; each goes by the tensor of the input that has its origin's name. */
+static SortKey *sort_declarations(const Rewritten *rewritten, const Func *input, const Str *names,
                                   Arena *scratch) {
     uint32_t count = rewritten->func->ntensors;
     SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
-    uint32_t *first = RAW_ARRAY(scratch, uint32_t, from->ntensors);
-    StrMap firsts;
-    strmap_init(&firsts, scratch);
-    for (uint32_t t = 0; t < from->ntensors; t++)
-        first[t] = strmap_add(&firsts, names[t], t);
-    for (uint32_t u = 0; u < count; u++)
-        keys[u] = (SortKey){order_key(rewritten, u, first[rewritten->origin[u]]), u};
+    StrMap declared;
+    strmap_init(&declared, scratch);
+    for (uint32_t t = 0; t < input->ntensors; t++)
+        strmap_add(&declared, input->tensors[t].name, t);
+    for (uint32_t u = 0; u < count; u++) {
+        uint32_t tensor = strmap_get(&declared, names[rewritten->origin[u]]);
+        keys[u] = (SortKey){order_key(rewritten, u, tensor), u};
+    }
     sort_keys(keys, count, scratch);
     return keys;
 }
@@ -82,13 +83,13 @@ static void reorder(Rewritten *rewritten, const SortKey *order, Arena *arena) {
     rewritten->live = live;
 }
 
-const uint32_t *order_declarations(Rewritten *rewritten, const Func *from, const Str *names,
+const uint32_t *order_declarations(Rewritten *rewritten, const Func *input, const Str *names,
                                    Arena *arena) {
-    if (is_as_declared(rewritten, from, names)) return NULL;
+    if (is_as_declared(rewritten, input, names)) return NULL;
     Arena scratch;
     arena_init(&scratch);
     uint32_t count = rewritten->func->ntensors;
-    const SortKey *order = sort_declarations(rewritten, from, names, &scratch);
+    const SortKey *order = sort_declarations(rewritten, input, names, &scratch);
     uint32_t *new_id = RAW_ARRAY(arena, uint32_t, count);
     bool moved = false;
     for (uint32_t i = 0; i < count; i++) {
