@@ -82,6 +82,8 @@ static AppearanceOrder reorder(const Func *from, const Live *live, const uint32_
 }
 
 AppearanceOrder order_by_appearance(const Func *func, const Live *live, Arena *arena) {
+    enum { LONGEST = 60000 /* instructions: beyond that the copies take too much memory */ };
+    if (func->ninsts > LONGEST) return (AppearanceOrder){func, *live};
     Arena scratch;
     arena_init(&scratch);
     const uint32_t *order = find_order(func, &scratch);

@@ -13,7 +13,8 @@ typedef struct {
 /* Requires the ranges of the function. Numbers tensors by the first operand that names each, in
  * loops those before that are named longest; those that none names come last, by what they are.
  * Passes break ties by number, so none decides by the order of declarations, but between tensors
- * that are alike in all. Instructions keep their numbers. O(operands + tensors log tensors). */
+ * that are alike in all. Functions of more than 60,000 instructions are left as they are.
+ * Instructions keep their numbers. O(operands + tensors log tensors). */
 AppearanceOrder order_by_appearance(const Func *func, const Live *live, Arena *arena);
 
 #endif
