@@ -18,6 +18,7 @@
 #include "driver/spilled.h"
 #include "driver/stable.h"
 #include "driver/strategy.h"
+#include "ir/dma.h"
 #include "ir/marks.h"
 #include "place/recolour.h"
 #include "spill/dead_loads.h"
@@ -200,9 +201,15 @@ static KeepOptions keep_options(const Job *job, const State *state, bool placed)
                          .placed = placed};
 }
 
+/* True if the earlier allocation moves less than the function does: it leaves out loads. */
+static bool gained_earlier(const Job *job) {
+    return sum_dmas(job->earlier.func, job->target).cycles <
+           sum_dmas(job->func, job->target).cycles;
+}
+
 /* Places of the earlier allocation, where nothing need be spilled for them. */
 static State *start_stable(Job *job) {
-    if (!job->earlier.func) return NULL;
+    if (!job->earlier.func || gained_earlier(job)) return NULL;
     State *state = stable_state(job);
     KeepOptions options = keep_options(job, state, false);
     rewrite_state(state);
@@ -360,7 +367,6 @@ static void replay_earlier(Job *job) {
     job->result.cost = NULL;
     job->result.report.strategy = "previous";
     job->result.report.dram_spill_bytes = earlier.home_bytes;
-    mark_copies(job->code.func, job->arena);
 }
 
 /* Declarations in their order. */

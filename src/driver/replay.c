@@ -4,8 +4,10 @@
 
 #include "ir/build.h"
 #include "ir/dma.h"
+#include "ir/marks.h"
 #include "spill/dead_loads.h"
 #include "support/checked.h"
+#include "text/print.h"
 #include "verify/verify.h"
 
 #define NONE UINT32_MAX
@@ -226,24 +228,26 @@ static uint32_t number_of(Replay *pass, uint32_t u, uint32_t origin) {
     return pass->id[u];
 }
 
-/* Declared, and named by nobody: as it is. */
+/* Declared, and named by nobody, or by dropped loads alone: as it is. */
 static void add_unnamed(Replay *pass) {
-    bool *named = NEW_ARRAY(&pass->scratch, bool, pass->func->ntensors);
+    enum { BY_DROPPED = 1, BY_OTHERS = 2 };
+    uint8_t *named = NEW_ARRAY(&pass->scratch, uint8_t, pass->func->ntensors);
     for (uint32_t i = 0; i < pass->func->ninsts; i++) {
         const Inst *inst = &pass->func->insts[i];
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
-            named[pass->root[inst->operands[o].tensor]] = true;
+            named[pass->root[inst->operands[o].tensor]] |=
+                pass->match[i] == IS_DROPPED ? BY_DROPPED : BY_OTHERS;
     }
     for (uint32_t t = 0; t < pass->func->ntensors; t++) {
         uint32_t u = strmap_get(&pass->earlier->tensors, pass->facts->names[t]);
-        if (pass->root[t] != t || named[t]) continue;
+        if (pass->root[t] != t || named[t] & BY_OTHERS) continue;
         if (u != NONE && pass->made[u] == MADE_NOT) {
             number_of(pass, u, t); /* what spilling inserted may have named it */
-            continue;
+        } else if (!named[t]) {
+            uint32_t id = build_tensor(&pass->build, pass->func->tensors[t]);
+            pass->origin[id] = t;
+            pass->role[id] = ROLE_KEPT;
         }
-        uint32_t id = build_tensor(&pass->build, pass->func->tensors[t]);
-        pass->origin[id] = t;
-        pass->role[id] = ROLE_KEPT;
     }
 }
 
@@ -435,6 +439,42 @@ static bool is_right(const ReplayOf *of, const Func *replayed, Arena *arena) {
     return verify(of->input, replayed, of->facts->target, options, &unheard);
 }
 
+/* ---- which of two is nearer ---- */
+
+static Str text_of(const Func *func, Arena *arena) {
+    Writer text;
+    writer_to_memory(&text);
+    print_func(func, &text);
+    return writer_take(&text, arena);
+}
+
+/* The first line of a text; takes it off. */
+static Str take_line(Str *text) {
+    const char *end = memchr(text->text, '\n', text->length);
+    Str line = {text->text, end ? (uint32_t)(end - text->text) : text->length};
+    uint32_t taken = line.length + (end != NULL);
+    *text = (Str){text->text + taken, text->length - taken};
+    return line;
+}
+
+/* Lines of one function that another has not. */
+static uint32_t lines_beside(const Func *func, const Func *other, Arena *scratch) {
+    StrMap lines;
+    strmap_init(&lines, scratch);
+    for (Str text = text_of(other, scratch); text.length > 0;)
+        strmap_add(&lines, take_line(&text), 0);
+    uint32_t count = 0;
+    for (Str text = text_of(func, scratch); text.length > 0;)
+        count += strmap_get(&lines, take_line(&text)) == UINT32_MAX;
+    return count;
+}
+
+/* Where blocks live in time the search may come nearer: replay does not narrow loads. */
+static bool is_nearer(const ReplayOf *of, const Func *replayed, Arena *arena) {
+    return lines_beside(replayed, of->earlier->func, arena) <=
+           lines_beside(of->found, of->earlier->func, arena);
+}
+
 static void sum_up(Replayed *result) {
     const Func *func = result->code.func;
     result->places = 0;
@@ -508,7 +548,9 @@ bool replay(const ReplayOf *of, Arena *arena, Replayed *result) {
     for (ReplayWay way = 0; way < REPLAY_WAYS; way++) {
         if (!replay_so(of, way, arena, result)) return false;
         if (!is_near_enough(of, result->code.func)) return false;
-        if (is_right(of, result->code.func, arena)) return true;
+        if (!is_right(of, result->code.func, arena)) continue;
+        mark_copies(result->code.func, arena);
+        return is_nearer(of, result->code.func, arena);
     }
     return false;
 }
