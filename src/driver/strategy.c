@@ -275,7 +275,8 @@ static bool is_free(const Race *race) {
 static bool is_over(const Facts *facts, const Options *options, const Race *race) {
     if (clock_is_past(facts->deadline)) return true;
     if (!race->best) return false;
-    bool brief = options->no_spill || options->outcome_only || facts->func->ninsts > MEDIUM;
+    bool brief = options->no_spill || options->outcome_only || facts->func->ninsts > MEDIUM ||
+                 has_spill_code(facts->func); /* which stays as it is, where it can */
     if (brief && is_free(race)) return true;
     return floor_is_reached(race->floor, saturating_sub(state_cycles(race->best), race->before));
 }

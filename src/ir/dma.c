@@ -75,3 +75,9 @@ DmaSum sum_dmas(const Func *func, const Target *target) {
 int64_t block_dma(const Target *target, const Tensor *tensor) {
     return latency_dram(target, tensor->partitions, tensor->bytes);
 }
+
+bool has_spill_code(const Func *func) {
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        if (dma_is_inserted(&func->insts[p])) return true;
+    return false;
+}

@@ -22,6 +22,9 @@ bool dma_is_store(const Inst *inst);
 bool dma_is_reload(const Inst *inst);
 bool dma_is_inserted(const Inst *inst);
 
+/* True if some instruction is inserted: the function was spilled before. */
+bool has_spill_code(const Func *func);
+
 /* Cycles of one DMA of one whole block of a tensor. */
 int64_t block_dma(const Target *target, const Tensor *tensor);
 

@@ -217,12 +217,6 @@ static void relocate_answer(State *state, Outlook *outlook, Answer *from, Search
     *search.steps -= (count + 1) * part - left;
 }
 
-static bool has_spill_code(const Func *func) {
-    for (uint32_t i = 0; i < func->ninsts; i++)
-        if (dma_is_inserted(&func->insts[i])) return true;
-    return false;
-}
-
 /* Places with which the function stays as it is: nothing is cut, and no tensor split. Text that was
  * allocated before has such places, so they are looked for first; where there is spill code, with
  * all steps of the exact search. */
