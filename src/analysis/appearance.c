@@ -49,18 +49,6 @@ static uint32_t *find_order(const Func *func, Arena *scratch) {
     return order;
 }
 
-static Inst renumber_inst(const Inst *was, const uint32_t *new_id, Arena *arena) {
-    Inst inst = *was;
-    uint32_t count = inst.ndst + inst.nsrc;
-    Operand *operands = RAW_ARRAY(arena, Operand, count);
-    for (uint32_t o = 0; o < count; o++) {
-        operands[o] = was->operands[o];
-        operands[o].tensor = new_id[operands[o].tensor];
-    }
-    inst.operands = operands;
-    return inst;
-}
-
 static AppearanceOrder reorder(const Func *from, const Live *live, const uint32_t *order,
                                Arena *arena) {
     uint32_t *new_id = RAW_ARRAY(arena, uint32_t, from->ntensors);
@@ -77,7 +65,7 @@ static AppearanceOrder reorder(const Func *from, const Live *live, const uint32_
         own.blocks[i] = live->blocks[order[i]];
     }
     for (uint32_t p = 0; p < from->ninsts; p++)
-        func->insts[p] = renumber_inst(&from->insts[p], new_id, arena);
+        func->insts[p] = renumbered_inst(&from->insts[p], new_id, arena);
     return (AppearanceOrder){func, own};
 }
 

@@ -204,3 +204,15 @@ void own_insts(Func *func, Arena *arena) {
     if (func->ninsts > 0) memcpy(own, func->insts, func->ninsts * sizeof *own);
     func->insts = own;
 }
+
+Inst renumbered_inst(const Inst *inst, const uint32_t *new_id, Arena *arena) {
+    Inst result = *inst;
+    uint32_t count = inst->ndst + inst->nsrc;
+    Operand *operands = RAW_ARRAY(arena, Operand, count);
+    for (uint32_t o = 0; o < count; o++) {
+        operands[o] = inst->operands[o];
+        operands[o].tensor = new_id[operands[o].tensor];
+    }
+    result.operands = operands;
+    return result;
+}

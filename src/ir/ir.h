@@ -215,6 +215,9 @@ Place place_at(uint32_t offset, uint8_t band);
  * with another. */
 void own_insts(Func *func, Arena *arena);
 
+/* The instruction with operands of its own, tensor t of each now new_id[t]. */
+Inst renumbered_inst(const Inst *inst, const uint32_t *new_id, Arena *arena);
+
 /* Walks loops and instructions in program order: next() gives one event at a time.
  *     for (Walk walk = walk_begin(func); walk_next(&walk);) switch (walk.event) ... */
 typedef enum { WALK_INST, WALK_OPEN, WALK_CLOSE } WalkEvent;

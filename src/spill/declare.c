@@ -52,16 +52,8 @@ static void *reordered(const void *items, size_t size, const SortKey *order, uin
 
 static void renumber_operands(Func *func, const uint32_t *new_id, Arena *arena) {
     own_insts(func, arena);
-    for (uint32_t p = 0; p < func->ninsts; p++) {
-        Inst *inst = &func->insts[p];
-        uint32_t count = inst->ndst + inst->nsrc;
-        if (count == 0) continue;
-        Operand *operands = RAW_ARRAY(arena, Operand, count);
-        memcpy(operands, inst->operands, count * sizeof *operands);
-        for (uint32_t o = 0; o < count; o++)
-            operands[o].tensor = new_id[operands[o].tensor];
-        inst->operands = operands;
-    }
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        func->insts[p] = renumbered_inst(&func->insts[p], new_id, arena);
 }
 
 static void reorder(Rewritten *rewritten, const SortKey *order, Arena *arena) {

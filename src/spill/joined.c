@@ -60,15 +60,8 @@ static void name_leaders(JoinedCopies *joined, const Func *func, const Merged *m
 
 /* A copy within a group reads its source, and that is all. */
 static Inst join_inst(const JoinedCopies *joined, const Inst *was, Arena *arena) {
-    Inst inst = *was;
-    uint32_t count = inst.ndst + inst.nsrc;
-    Operand *operands = RAW_ARRAY(arena, Operand, count);
-    for (uint32_t o = 0; o < count; o++) {
-        operands[o] = was->operands[o];
-        operands[o].tensor = joined->leader[operands[o].tensor];
-    }
-    inst.operands = operands;
-    if (inst.kind != OP_COPY || operands[0].tensor != operands[inst.ndst].tensor) return inst;
+    Inst inst = renumbered_inst(was, joined->leader, arena);
+    if (inst.kind != OP_COPY || inst_dst(&inst)->tensor != inst_src(&inst)->tensor) return inst;
     inst.operands += inst.ndst;
     inst.ndst = 0;
     inst.kind = OP_OTHER;
