@@ -182,6 +182,22 @@ static PeakTensor peak_tensor(const PeakPass *pass, const PeakNode *found) {
                         .next = moment_at(pass, found->next)};
 }
 
+/* The largest first, of those that are alike the one that lives first, whatever its number is. */
+static uint32_t *order_by_size(PeakPass *pass, uint32_t count) {
+    enum { BEGIN, SMALLNESS, KEYS };
+    uint64_t *rows = RAW_ARRAY(&pass->scratch, uint64_t, (size_t)count * KEYS);
+    uint32_t *order = RAW_ARRAY(&pass->scratch, uint32_t, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const PeakNode *found = &pass->found[i];
+        int64_t bytes = pass->func->tensors[found->tensor].bytes * found->blocks;
+        rows[(size_t)i * KEYS + BEGIN] = found->live.first;
+        rows[(size_t)i * KEYS + SMALLNESS] = UINT64_MAX - (uint64_t)bytes;
+        order[i] = i;
+    }
+    sort_rows(rows, KEYS, order, count, &pass->scratch);
+    return order;
+}
+
 /* Nodes of one tensor are neighbours. */
 static void gather_tensors(PeakPass *pass, Peak *peak) {
     uint32_t count = 0;
@@ -192,16 +208,11 @@ static void gather_tensors(PeakPass *pass, Peak *peak) {
         else
             pass->found[count++] = one;
     }
-    SortKey *order = RAW_ARRAY(&pass->scratch, SortKey, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const Tensor *tensor = &pass->func->tensors[pass->found[i].tensor];
-        order[i] = (SortKey){UINT64_MAX - (uint64_t)(tensor->bytes * pass->found[i].blocks), i};
-    }
-    sort_keys(order, count, &pass->scratch);
+    const uint32_t *order = order_by_size(pass, count);
     peak->tensors = RAW_ARRAY(pass->arena, PeakTensor, count);
     peak->count = count;
     for (uint32_t i = 0; i < count; i++)
-        peak->tensors[i] = peak_tensor(pass, &pass->found[order[i].id]);
+        peak->tensors[i] = peak_tensor(pass, &pass->found[order[i]]);
 }
 
 /* Blocks that lie there, as rectangles. */
