@@ -5,9 +5,9 @@
 #include "ir/build.h"
 #include "ir/dma.h"
 #include "ir/marks.h"
+#include "ir/region.h"
 #include "spill/dead_loads.h"
 #include "support/checked.h"
-#include "text/print.h"
 #include "verify/verify.h"
 
 #define NONE UINT32_MAX
@@ -18,7 +18,8 @@ typedef enum { REPLAY_LATE, REPLAY_EARLY, REPLAY_WAYS } ReplayWay;
 
 /* What becomes of an instruction of the function at hand, where it is no number of an earlier one.
  */
-enum { IS_NEW = UINT32_MAX, IS_DROPPED = UINT32_MAX - 1 };
+#define IS_NEW UINT32_MAX
+#define IS_DROPPED (UINT32_MAX - 1)
 
 typedef struct {
     const Facts *facts;
@@ -81,7 +82,7 @@ static bool is_whole(const Tensor *copy, const Tensor *of) {
 
 static bool is_same_region(const Region *a, const Region *b) {
     if (!a || !b) return a == b;
-    return a->p0 == b->p0 && a->p1 == b->p1 && a->b0 == b->b0 && a->b1 == b->b1;
+    return region_equal(*a, *b);
 }
 
 /* True if the earlier operand is the other one, or stands for it: a copy of some blocks or of a
@@ -439,42 +440,6 @@ static bool is_right(const ReplayOf *of, const Func *replayed, Arena *arena) {
     return verify(of->input, replayed, of->facts->target, options, &unheard);
 }
 
-/* ---- which of two is nearer ---- */
-
-static Str text_of(const Func *func, Arena *arena) {
-    Writer text;
-    writer_to_memory(&text);
-    print_func(func, &text);
-    return writer_take(&text, arena);
-}
-
-/* The first line of a text; takes it off. */
-static Str take_line(Str *text) {
-    const char *end = memchr(text->text, '\n', text->length);
-    Str line = {text->text, end ? (uint32_t)(end - text->text) : text->length};
-    uint32_t taken = line.length + (end != NULL);
-    *text = (Str){text->text + taken, text->length - taken};
-    return line;
-}
-
-/* Lines of one function that another has not. */
-static uint32_t lines_beside(const Func *func, const Func *other, Arena *scratch) {
-    StrMap lines;
-    strmap_init(&lines, scratch);
-    for (Str text = text_of(other, scratch); text.length > 0;)
-        strmap_add(&lines, take_line(&text), 0);
-    uint32_t count = 0;
-    for (Str text = text_of(func, scratch); text.length > 0;)
-        count += strmap_get(&lines, take_line(&text)) == UINT32_MAX;
-    return count;
-}
-
-/* Where blocks live in time the search may come nearer: replay does not narrow loads. */
-static bool is_nearer(const ReplayOf *of, const Func *replayed, Arena *arena) {
-    return lines_beside(replayed, of->earlier->func, arena) <=
-           lines_beside(of->found, of->earlier->func, arena);
-}
-
 static void sum_up(Replayed *result) {
     const Func *func = result->code.func;
     result->places = 0;
@@ -550,7 +515,7 @@ bool replay(const ReplayOf *of, Arena *arena, Replayed *result) {
         if (!is_near_enough(of, result->code.func)) return false;
         if (!is_right(of, result->code.func, arena)) continue;
         mark_copies(result->code.func, arena);
-        return is_nearer(of, result->code.func, arena);
+        return true;
     }
     return false;
 }

@@ -22,8 +22,7 @@ typedef struct {
 /* Does to the function what the earlier allocation did: instructions that are the same have the
  * same tensors, places, names, stores and reloads; what is new names the tensors that its
  * neighbours do; stores and loads that nothing needs any more go. True if the referee finds that
- * right, it costs no more than an eighth above what was found without it, and no more of its lines
- * are new. False too where loops
+ * right, and it costs no more than an eighth above what was found without it. False too where loops
  * or shapes have changed, or something new names a tensor that has no place. O(operands + tensors
  * log tensors), the square of the instructions between the first and the last that differ, and
  * verify(). */

@@ -379,6 +379,15 @@ static Operand part_operand(Parting *pass, Operand operand, const uint32_t *new_
     return operand;
 }
 
+/* A store or a reload, whose ends are for two tensors. */
+static void part_dma(Parting *pass, const Inst *is, uint32_t dst, uint32_t src,
+                     const uint32_t *new_id) {
+    Operand *operands = RAW_ARRAY(pass->arena, Operand, 2);
+    operands[0] = part_operand(pass, is->operands[0], new_id, dst);
+    operands[1] = part_operand(pass, is->operands[1], new_id, src);
+    emit(pass, *is, operands, INSERTED);
+}
+
 static void part_original(Parting *pass, const Inst *was, const Inst *is, uint32_t origin,
                           const uint32_t *new_id) {
     uint32_t count = was->ndst + was->nsrc;
@@ -405,20 +414,12 @@ static void part_store(Parting *pass, const Inst *is, const uint32_t *new_id) {
     bool whole = operand_is_whole(pass->code->func, inst_dst(is));
     if (pass->last[home] != NOBODY && pass->last[home] != tensor && !whole) fail(pass, tensor);
     pass->last[home] = tensor;
-    Operand *operands = RAW_ARRAY(pass->arena, Operand, 2);
-    for (uint32_t o = 0; o < 2; o++)
-        operands[o] = part_operand(pass, is->operands[o], new_id, tensor);
-    emit(pass, *is, operands, INSERTED);
+    part_dma(pass, is, tensor, tensor, new_id);
 }
 
 /* A reload for a tensor, from where the value was stored for whichever. */
 static void part_reload(Parting *pass, const Inst *is, uint32_t tensor, const uint32_t *new_id) {
-    uint32_t from = inst_src(is)->tensor;
-    if (tensor == NOBODY) return;
-    Operand *operands = RAW_ARRAY(pass->arena, Operand, 2);
-    operands[0] = part_operand(pass, is->operands[0], new_id, tensor);
-    operands[1] = part_operand(pass, is->operands[1], new_id, pass->last[from]);
-    emit(pass, *is, operands, INSERTED);
+    if (tensor != NOBODY) part_dma(pass, is, tensor, pass->last[inst_src(is)->tensor], new_id);
 }
 
 /* Reloads once more before an instruction; `next` of those are done. */
@@ -444,10 +445,7 @@ static void part_insts(Parting *pass, const uint32_t *new_id) {
         }
         bool ours = is_of_group(pass, is->operands[0].tensor);
         if (!ours) {
-            Operand *operands = RAW_ARRAY(pass->arena, Operand, 2);
-            for (uint32_t o = 0; o < 2; o++)
-                operands[o] = part_operand(pass, is->operands[o], new_id, NOBODY);
-            emit(pass, *is, operands, INSERTED);
+            part_dma(pass, is, NOBODY, NOBODY, new_id);
         } else if (is->kind == OP_SAVE) {
             part_store(pass, is, new_id);
         } else {

@@ -4,7 +4,6 @@
 
 #include "ir/dma.h"
 #include "ir/runs.h"
-
 #include "verify/intern.h"
 #include "verify/machine.h"
 #include "verify/match.h"
