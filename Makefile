@@ -30,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench same faults fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same never-worse faults fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -96,6 +96,10 @@ check: all sanitised $(BUILD)/test/faults.so
 
 check-long: all sanitised $(BUILD)/test/faults.so
 	scripts/test/run --long $(BUILD)
+
+# More effort, more room and another order of declarations never cost more: half an hour.
+never-worse: all sanitised
+	scripts/test/never_worse --all $(BUILD)
 
 # Each call of the system fails in turn.
 faults: all sanitised $(BUILD)/test/faults.so
