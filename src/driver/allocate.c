@@ -189,7 +189,7 @@ static void take(Job *job, State *best) {
 }
 
 static State *stable_state(const Job *job) {
-    Method method = {.name = "stable", .place = PLACE_EVICT, .scale = 1};
+    Method method = {.name = "stable", .place = PLACE_EVICT, .scale = 1, .length = 1};
     return state_make(&job->facts, method);
 }
 

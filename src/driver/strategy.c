@@ -16,7 +16,7 @@
 
 #define ALWAYS UINT32_MAX
 enum { EXACT_STEPS = 1000000000 };
-enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LONG = 20000, LARGE = 60000, MILLION = 1000000 };
+enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LONG = 20000, STRETCH = 30000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
     /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric,
@@ -26,10 +26,10 @@ static const Strategy STRATEGIES[] = {
     {"exact-fit", START_UNCUT, SPILL_NOTHING, PLACE_EXACT, 2, ALWAYS, ALWAYS, 0, 0, 0, 0, 0, 0},
     {"conflicts", START_CHOICE, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 1},
     {"joint", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 1},
-    {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, MEDIUM, 0, 0, 0, 0, 1, 1},
+    {"joint-few", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, ALWAYS, MEDIUM, 0, 0, 0, 0, 1, 1},
     {"cut-conflicts", START_UNCUT, SPILL_CONFLICTS, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0,
      1},
-    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, LARGE, ALWAYS, 8, 25 * MILLION, 0, 0,
+    {"joint-8", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 1, ALWAYS, ALWAYS, 8, 25 * MILLION, 0, 0,
      0, 1},
     {"headroom", START_CHOICE, SPILL_HEADROOM, PLACE_EXACT, 1, MEDIUM, ALWAYS, 0, 0, 0, 0, 0, 0},
     {"joint-long", START_JOINT, SPILL_CONFLICTS, PLACE_EXACT, 2, SMALL, ALWAYS, 0, 25 * MILLION, 0,
@@ -105,20 +105,12 @@ static bool pass_cap(State *state) {
     return true;
 }
 
-/* Straight code beyond the reach of the joint rows: nothing there is surely cheaper than the seed.
- */
-static bool is_endless(const Func *func) {
-    return func->nloops == 0 && func->ninsts > LARGE;
-}
-
 /* True if the spill code costs so much more than the best result that taking cuts back will not
- * make up for it: a choice of gaps leaves little to take back, cuts at every access a lot, but not
- * more than a third in straight code, where rounds that are in vain are dear if it is long. */
+ * make up for it: a choice of gaps leaves little to take back, cuts at every access a lot. */
 static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
-    enum { OF_CHOICE = 10, OF_CUTS = 2, OF_LONG = 3 };
+    enum { OF_CHOICE = 10, OF_CUTS = 2 };
     int64_t cycles = state_cycles(state);
-    int64_t cuts = is_endless(state->facts->func) ? OF_LONG : OF_CUTS;
-    return cycles - cycles / (row->start == START_UNCUT ? cuts : OF_CHOICE) > best;
+    return cycles - cycles / (row->start == START_UNCUT ? OF_CUTS : OF_CHOICE) > best;
 }
 
 /* The rounds of one strategy: the seed's loop. They end because cuts become permanent, and where
@@ -154,8 +146,9 @@ static const char *run_rounds(const Strategy *row, State *state, int64_t best) {
 
 /* ---- the table ---- */
 
-/* What a row asks for, at an effort. */
-static Method method_of(const Strategy *row, const Options *options, int effort) {
+/* What a row asks for, at an effort. A long function has more gaps and segments to look at. */
+static Method method_of(const Facts *facts, const Strategy *row, const Options *options,
+                        int effort) {
     enum { METRICS = 3, USUAL = 2 };
     Method method = {.name = row->name,
                      .flat = row->flat || options->allocator == ALLOCATOR_FLAT,
@@ -165,7 +158,8 @@ static Method method_of(const Strategy *row, const Options *options, int effort)
                      .percent = row->percent,
                      .joint_steps = row->joint_steps,
                      .exact_steps = EXACT_STEPS,
-                     .scale = 1};
+                     .scale = 1,
+                     .length = 1 + facts->func->ninsts / STRETCH};
     for (int e = USUAL; e < effort; e++)
         method.scale *= 10;
     return method;
@@ -295,14 +289,13 @@ static void run_table(const Facts *facts, const Options *options, Race *race) {
     for (int effort = most < USUAL ? most : USUAL; effort <= most; effort++)
         for (uint32_t i = 0; i < options->table.count && !is_over(facts, options, race); i++) {
             const Strategy *row = &options->table.items[i];
-            bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback &&
-                            !is_endless(facts->func);
+            bool fallback = facts->func->nloops == 0 && facts->func->ninsts > row->fallback;
             fallback |= facts->func->nloops > 0 && row->straight;
             bool idle = row->start != START_UNCUT && effort <= USUAL && is_near(facts, race);
             idle |= row->start == START_BEST && !race->best;
             idle |= is_in_vain(facts, row, race);
             if (admits(facts, options, row, effort) && !(race->best && fallback) && !idle)
-                run_row(facts, row, method_of(row, options, effort), race);
+                run_row(facts, row, method_of(facts, row, options, effort), race);
         }
 }
 

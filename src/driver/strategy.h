@@ -22,8 +22,8 @@ typedef struct Strategy {
                              again above effort 2 */
     uint8_t effort;       /* the least effort at which it runs */
     uint32_t longest;     /* instructions of the longest function that it runs on */
-    uint32_t fallback;    /* straight code longer than this, but not beyond the joint rows: it runs
-                             only if no row before it has found places */
+    uint32_t fallback;    /* straight code longer than this: it runs only if no row before it has
+                             found places */
     uint8_t percent;      /* of the State Buffer that its choices of gaps leave free */
     uint64_t joint_steps; /* of the joint search; ten times as many for each effort above 2 */
     bool flat;      /* costs, ranges and select of the flat allocator, whatever was asked for */

@@ -22,7 +22,9 @@ typedef struct {
     bool must_fit;     /* nothing is spilled: no places are looked for over capacity */
     uint32_t percent;  /* of the State Buffer that choices of gaps leave free */
     uint64_t joint_steps, exact_steps; /* of the joint search, and of the exact one */
-    uint64_t scale; /* of the steps of every search: 1, or 10, 100 ... with more effort */
+    uint64_t scale;  /* of the steps of every search: 1, or 10, 100 ... with more effort */
+    uint64_t length; /* of the steps of choices of gaps and of the joint search, by the length of
+                        the function; at least 1 */
 } Method;
 
 /* What rounds have taught about capacity to leave free; only grows. See headroom.h. */

@@ -166,7 +166,8 @@ void search_jointly(State *state) {
                             .size = facts->size,
                             .full = !state->hinted && residency_room(state) == facts->size,
                             .placed = state->hinted};
-    JointEffort effort = {state->method.joint_steps * state->method.scale, facts->deadline};
+    const Method *method = &state->method;
+    JointEffort effort = {method->joint_steps * method->scale * method->length, facts->deadline};
     solve_joint(&problem, effort, &state->memory);
     for (uint32_t i = 0; i < pass.list.count;)
         i = cut_tensor(&pass, i);

@@ -452,7 +452,7 @@ uint32_t residency_room(const State *state) {
 /* The first residency counts most; later ones differ little. */
 static uint64_t steps_of(const State *state) {
     enum { FIRST = 30000000, LATER = 10000000 };
-    return (state->rounds == 0 ? FIRST : LATER) * state->method.scale;
+    return (state->rounds == 0 ? FIRST : LATER) * state->method.scale * state->method.length;
 }
 
 /* True if that opens a loop. */
