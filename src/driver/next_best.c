@@ -16,6 +16,22 @@ typedef struct {
     uint32_t first, end;
 } IdleBlocks;
 
+/* What a tensor takes to leave in place of another. */
+typedef struct {
+    uint32_t tensor; /* NONE: nobody can */
+    int64_t blocks, cycles;
+} Offer;
+
+enum { WIDTHS = 3 /* of 1, 2 and 4 quadrants */ };
+
+/* The two best offers of tensors that are at least so wide, for what was last wanted over one
+ * forcing instruction: of tensors that want the same, each is offered the best that is not it. */
+typedef struct {
+    Offer best[WIDTHS][2];
+    IdleBlocks wanting; /* rows of the tensor that wanted it; empty: none yet */
+    int64_t total;      /* granules, of all points */
+} Offers;
+
 typedef struct {
     const LeaveQuestion *question;
     const TimeFacts *facts;
@@ -24,10 +40,13 @@ typedef struct {
     uint32_t ngroups;
     uint32_t *points; /* [npoints] at which they are short, in order */
     uint32_t npoints;
-    IdleBlock *rows; /* [nrows] by group, tensor, gap, point */
+    IdleBlock *rows; /* [nrows] by group, tensor, point, price */
     size_t nrows, capacity;
     IdleBlocks *groups; /* [ngroups] */
+    Offers *offers;     /* [ngroups] */
+    int64_t *offered;   /* [npoints] what was wanted of those */
     int64_t *wanted;    /* [npoints] granules that must go in place of the tensor at hand */
+    int64_t total;      /* of `wanted` */
     int64_t *freed;     /* [npoints] that the tensor at hand has freed so far */
     bool *cut;          /* [gaps] of the tensor at hand */
     bool *stored;       /* [values] likewise */
@@ -164,104 +183,161 @@ static IdleBlocks rows_of_tensor(const NextBest *pass, IdleBlocks all, uint32_t 
     return (IdleBlocks){first, end};
 }
 
+/* Those of one tensor: by point, cheap ones first. */
+static void order_rows(NextBest *pass, IdleBlocks rows, Arena *scratch) {
+    enum { PRICE_BITS = 40 };
+    uint32_t count = rows.end - rows.first;
+    SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
+    IdleBlock *before = RAW_ARRAY(scratch, IdleBlock, count);
+    for (uint32_t i = 0; i < count; i++) {
+        const IdleBlock *row = &pass->rows[rows.first + i];
+        keys[i] = (SortKey){(uint64_t)row->at << PRICE_BITS | (uint64_t)price_of(pass, row), i};
+        before[i] = *row;
+    }
+    sort_keys(keys, count, scratch);
+    for (uint32_t i = 0; i < count; i++)
+        pass->rows[rows.first + i] = before[keys[i].id];
+    arena_reset(scratch);
+}
+
+static void order_all_rows(NextBest *pass) {
+    Arena scratch;
+    arena_init(&scratch);
+    for (uint32_t g = 0; g < pass->ngroups; g++)
+        for (uint32_t r = pass->groups[g].first; r < pass->groups[g].end;) {
+            IdleBlocks rows = rows_of_tensor(pass, pass->groups[g], r);
+            order_rows(pass, rows, &scratch);
+            r = rows.end;
+        }
+    arena_free(&scratch);
+}
+
 /* The tensor itself leaves with what does not stay; sets what must go in its place. */
 static void leave(NextBest *pass, IdleBlocks rows, LeaveChoice *choice) {
     for (uint32_t r = rows.first; r < rows.end; r++) {
         const IdleBlock *row = &pass->rows[r];
         if (stays(pass, row, choice->inst)) continue;
         pass->wanted[row->at] += height_of(pass, row);
+        pass->total += height_of(pass, row);
         choice->here += cut_gap(pass, row);
         choice->known = true;
     }
     for (uint32_t r = rows.first; r < rows.end; r++) {
         uint32_t at = pass->rows[r].at;
         int64_t over = (int64_t)pass->question->needs[pass->points[at]] - pass->facts->size;
-        if (over > 0 && over < pass->wanted[at]) pass->wanted[at] = over;
+        if (over <= 0 || over >= pass->wanted[at]) continue;
+        pass->total -= pass->wanted[at] - over;
+        pass->wanted[at] = over;
     }
     forget_cuts(pass, rows);
 }
 
-/* By point, cheap ones first. */
-static const SortKey *order_rows(const NextBest *pass, IdleBlocks rows) {
-    enum { PRICE_BITS = 40 };
-    uint32_t count = rows.end - rows.first;
-    SortKey *keys = RAW_ARRAY(pass->arena, SortKey, count);
-    for (uint32_t i = 0; i < count; i++) {
-        const IdleBlock *row = &pass->rows[rows.first + i];
-        uint64_t price = (uint64_t)price_of(pass, row);
-        keys[i] = (SortKey){(uint64_t)row->at << PRICE_BITS | price, rows.first + i};
-    }
-    sort_keys(keys, count, pass->arena);
-    return keys;
-}
-
-/* What is cut already frees something in each iteration: those of the point that begins at `i`. */
-static void count_cut(NextBest *pass, const SortKey *keys, uint32_t i, uint32_t count) {
-    uint32_t at = pass->rows[keys[i].id].at;
-    for (; i < count && pass->rows[keys[i].id].at == at; i++) {
-        const IdleBlock *row = &pass->rows[keys[i].id];
-        if (pass->cut[row->gap]) pass->freed[at] += height_of(pass, row);
-    }
+/* What is cut already frees something in each iteration: those of the point that begins at `r`. */
+static void count_cut(NextBest *pass, IdleBlocks rows, uint32_t r) {
+    uint32_t at = pass->rows[r].at;
+    for (; r < rows.end && pass->rows[r].at == at; r++)
+        if (pass->cut[pass->rows[r].gap]) pass->freed[at] += height_of(pass, &pass->rows[r]);
 }
 
 /* Another tensor leaves with as much of what stays as is wanted, if it has that. */
-static void leave_instead(NextBest *pass, IdleBlocks rows, uint32_t inst, LeaveChoice *other) {
-    const SortKey *keys = order_rows(pass, rows);
-    uint32_t count = rows.end - rows.first;
+static Offer leave_instead(NextBest *pass, IdleBlocks rows, uint32_t inst) {
+    Offer offer = {.tensor = tensor_of(pass, &pass->rows[rows.first])};
     int64_t blocks = 0;
-    *other = (LeaveChoice){.next = tensor_of(pass, &pass->rows[rows.first])};
-    for (uint32_t i = 0; i < count; i++) {
-        const IdleBlock *row = &pass->rows[keys[i].id];
-        bool begins = i == 0 || pass->rows[keys[i - 1].id].at != row->at;
-        if (begins) count_cut(pass, keys, i, count);
+    for (uint32_t r = rows.first; r < rows.end; r++) {
+        const IdleBlock *row = &pass->rows[r];
+        bool begins = r == rows.first || pass->rows[r - 1].at != row->at;
+        if (begins) count_cut(pass, rows, r);
         if (begins) blocks = pass->freed[row->at] / height_of(pass, row);
         bool enough = pass->freed[row->at] >= pass->wanted[row->at];
         if (enough || pass->cut[row->gap] || !stays(pass, row, inst)) continue;
-        other->cycles += cut_gap(pass, row);
+        offer.cycles += cut_gap(pass, row);
         pass->freed[row->at] += height_of(pass, row);
-        if (++blocks > other->blocks) other->blocks = blocks;
+        if (++blocks > offer.blocks) offer.blocks = blocks;
     }
+    return offer;
 }
 
+/* `own`: the rows of the one that left. */
 static bool is_enough(const NextBest *pass, IdleBlocks own) {
     for (uint32_t r = own.first; r < own.end; r++)
         if (pass->freed[pass->rows[r].at] < pass->wanted[pass->rows[r].at]) return false;
     return true;
 }
 
-static int quadrants_of(const NextBest *pass, uint32_t tensor) {
+/* 0 to 2: one, two or four quadrants. */
+static int width_of(const NextBest *pass, uint32_t tensor) {
     const Tensor *one = &pass->facts->func->tensors[tensor];
-    return class_quadrants(shape_class(one->partitions, one->base));
+    return class_quadrants(shape_class(one->partitions, one->base)) / 2;
 }
 
-/* The cheapest other tensor; of equal ones the first. `own`: the rows of the one that left. */
-static void find_other(NextBest *pass, IdleBlocks all, IdleBlocks own, LeaveChoice *choice) {
-    choice->next = NONE;
+/* Of equal offers the first one is better. */
+static bool is_cheaper(const Offer *offer, const Offer *than) {
+    return than->tensor == NONE || offer->cycles < than->cycles;
+}
+
+static void add_offer(Offers *offers, int width, Offer offer) {
+    for (int w = 0; w <= width; w++) {
+        Offer *best = offers->best[w];
+        if (is_cheaper(&offer, &best[0])) {
+            best[1] = best[0];
+            best[0] = offer;
+        } else if (is_cheaper(&offer, &best[1])) {
+            best[1] = offer;
+        }
+    }
+}
+
+/* True if the offers are for what is wanted now: they agree where something is, and in the sum. */
+static bool is_offered(const NextBest *pass, const Offers *offers, IdleBlocks own) {
+    if (offers->wanting.first == offers->wanting.end || offers->total != pass->total) return false;
+    for (uint32_t r = own.first; r < own.end; r++)
+        if (pass->offered[pass->rows[r].at] != pass->wanted[pass->rows[r].at]) return false;
+    return true;
+}
+
+static void note_wanted(NextBest *pass, Offers *offers, IdleBlocks own) {
+    for (uint32_t r = offers->wanting.first; r < offers->wanting.end; r++)
+        pass->offered[pass->rows[r].at] = 0;
+    for (uint32_t r = own.first; r < own.end; r++)
+        pass->offered[pass->rows[r].at] = pass->wanted[pass->rows[r].at];
+    *offers = (Offers){.wanting = own, .total = pass->total};
+    for (int w = 0; w < WIDTHS; w++)
+        offers->best[w][0].tensor = offers->best[w][1].tensor = NONE;
+}
+
+static void find_offers(NextBest *pass, Offers *offers, IdleBlocks own, uint32_t inst) {
+    IdleBlocks all = pass->groups[pass->group[inst]];
+    note_wanted(pass, offers, own);
     for (uint32_t r = all.first; r < all.end;) {
         IdleBlocks rows = rows_of_tensor(pass, all, r);
         r = rows.end;
-        uint32_t tensor = tensor_of(pass, &pass->rows[rows.first]);
-        if (tensor == choice->tensor ||
-            quadrants_of(pass, tensor) < quadrants_of(pass, choice->tensor))
-            continue;
-        LeaveChoice other;
-        leave_instead(pass, rows, choice->inst, &other);
-        bool better =
-            is_enough(pass, own) && (choice->next == NONE || other.cycles < choice->cycles);
+        Offer offer = leave_instead(pass, rows, inst);
+        if (is_enough(pass, own)) add_offer(offers, width_of(pass, offer.tensor), offer);
         forget_cuts(pass, rows);
-        if (!better) continue;
-        choice->next = tensor;
-        choice->blocks = other.blocks;
-        choice->cycles = other.cycles;
     }
+}
+
+/* The cheapest other tensor; of equal ones the first. */
+static void find_other(NextBest *pass, IdleBlocks own, LeaveChoice *choice) {
+    Offers *offers = &pass->offers[pass->group[choice->inst]];
+    if (!is_offered(pass, offers, own)) find_offers(pass, offers, own, choice->inst);
+    const Offer *best = offers->best[width_of(pass, choice->tensor)];
+    if (best->tensor == choice->tensor) best++;
+    choice->next = best->tensor;
+    choice->blocks = best->blocks;
+    choice->cycles = best->cycles;
 }
 
 static void choose(NextBest *pass, LeaveChoice *choice) {
     IdleBlocks all = pass->groups[pass->group[choice->inst]], own = {0, 0};
-    for (uint32_t r = all.first; r < all.end && own.end == 0; r++)
-        if (tensor_of(pass, &pass->rows[r]) == choice->tensor) own = rows_of_tensor(pass, all, r);
+    uint32_t first;
+    FIND_FIRST(first, all.first, all.end, tensor_of(pass, &pass->rows[first]) >= choice->tensor);
+    if (first < all.end && tensor_of(pass, &pass->rows[first]) == choice->tensor)
+        own = rows_of_tensor(pass, all, first);
+    pass->total = 0;
     leave(pass, own, choice);
-    if (choice->known) find_other(pass, all, own, choice);
+    choice->next = NONE;
+    if (choice->known) find_other(pass, own, choice);
     for (uint32_t r = own.first; r < own.end; r++)
         pass->wanted[pass->rows[r].at] = 0;
 }
@@ -273,10 +349,13 @@ void find_next_best(const LeaveQuestion *question, LeaveChoice *choices, uint32_
     find_points(&pass);
     if (!find_rows(&pass)) return;
     sort_rows_by_group(&pass);
+    pass.offers = NEW_ARRAY(scratch, Offers, pass.ngroups);
+    pass.offered = NEW_ARRAY(scratch, int64_t, pass.npoints);
     pass.wanted = NEW_ARRAY(scratch, int64_t, pass.npoints);
     pass.freed = NEW_ARRAY(scratch, int64_t, pass.npoints);
     pass.cut = NEW_ARRAY(scratch, bool, pass.facts->gaps.count);
     pass.stored = NEW_ARRAY(scratch, bool, pass.facts->gaps.nvalues);
+    order_all_rows(&pass);
     for (uint32_t c = 0; c < count; c++)
         choose(&pass, &choices[c]);
 }

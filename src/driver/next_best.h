@@ -30,7 +30,8 @@ typedef struct {
  * can leave in its place if blocks of it that stay free as many granules there, or as many as are
  * short if these are less, in as many partitions; of its blocks those of the cheapest gaps. What is
  * pinned, fixed, an input or an output, or named by the instruction cannot. O(gaps log choices +
- * for each choice gaps over its instruction, log). */
+ * gaps over each instruction, log, and once for each that wants other granules than the one before
+ * it). */
 void find_next_best(const LeaveQuestion *question, LeaveChoice *choices, uint32_t count,
                     Arena *scratch);
 

@@ -1,5 +1,6 @@
 #include "driver/spilled.h"
 
+#include "driver/forcing.h"
 #include "driver/next_best.h"
 #include "ir/dma.h"
 #include "ir/runs.h"
@@ -13,9 +14,10 @@ typedef struct {
     uint32_t *moved_to;   /* [ninsts of the input] its point in the result; UINT32_MAX: dropped */
     DmaSum *sums;         /* [ntensors of the input] of the DMAs inserted for each */
     int64_t *gone;        /* [ntensors of the input] cycles of its loads that run no more */
-    Leaving leaving;      /* of the result */
-    uint32_t *first;      /* [ntensors + 1] in `lies` */
-    uint32_t *lies;       /* tensors of the result that stand for each one of the input, on chip */
+    Forcing forcing;
+    Leaving leaving; /* of the result */
+    uint32_t *first; /* [ntensors + 1] in `lies` */
+    uint32_t *lies;  /* tensors of the result that stand for each one of the input, on chip */
 } SpilledPass;
 
 static void find_moved(SpilledPass *pass) {
@@ -78,20 +80,10 @@ static bool is_on_chip(const SpilledPass *pass, uint32_t t, uint32_t point) {
     return false;
 }
 
-/* Where most would be needed with the tensor while it is away; of one that leaves in place, while
- * it lives. */
 static uint32_t find_forcing_point(const SpilledPass *pass, uint32_t t) {
     LiveRange range = pass->result->facts->live.whole[t];
-    uint32_t away = UINT32_MAX, any = UINT32_MAX;
-    const uint32_t *need = pass->need;
-    for (uint32_t i = 0; i < range.count; i++)
-        for (uint32_t p = range.items[i].first; p <= range.items[i].last; p++) {
-            if (any == UINT32_MAX || need[p] > need[any]) any = p;
-            if (away != UINT32_MAX && need[p] <= need[away]) continue;
-            uint32_t moved = pass->moved_to[p];
-            if (moved != UINT32_MAX && !is_on_chip(pass, t, moved)) away = p;
-        }
-    return away != UINT32_MAX ? away : any;
+    uint32_t first = pass->first[t];
+    return forcing_point(&pass->forcing, range, pass->lies + first, pass->first[t + 1] - first);
 }
 
 static SpilledTensor describe(const SpilledPass *pass, uint32_t t, int64_t blocks) {
@@ -195,6 +187,7 @@ void find_spilled_tensors(const Reported *result, const Live *live, const Occupa
     sum_inserted(&pass);
     sum_gone(&pass);
     gather_parts(&pass);
+    pass.forcing = forcing_make(result->code, live, pass.need, facts->func->ninsts, &pass.scratch);
     pass.leaving = leaving_blocks(result->code->func, &pass.scratch);
     const int64_t *blocks = count_spilled(result, &pass.scratch);
     report->spilled = RAW_ARRAY(arena, SpilledTensor, report->spilled_tensors);

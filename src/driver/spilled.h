@@ -6,8 +6,8 @@
 #include "driver/report.h"
 
 /* Requires the figures of the result, and the occupancy of what it was made from. Fills
- * report->spilled in order of declaration. `live`: ranges of the result. O(instructions + points
- * where spilled tensors live). */
+ * report->spilled in order of declaration. `live`: ranges of the result. O(instructions + intervals
+ * log instructions, and find_next_best()). */
 void find_spilled_tensors(const Reported *result, const Live *live, const Occupancy *before,
                           Report *report, Arena *arena);
 
