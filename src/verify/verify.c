@@ -42,7 +42,7 @@ typedef struct {
     Course *courses;
     size_t *trip;     /* [nloops] position in the course */
     int64_t *indices; /* [nloops] */
-    uint32_t loop;    /* innermost one that runs */
+    uint32_t loop;    /* innermost one around the instruction that runs */
     uint64_t step;    /* instructions run so far */
     Origin *origins;  /* by value; value 0 is none */
     size_t norigins, origins_capacity;
@@ -576,8 +576,14 @@ static void run_pair(Verification *run) {
     transfer(run, &run->result, &run->is, same ? &run->is : &run->was);
 }
 
+static uint32_t loop_of(const Verification *run, Step step) {
+    return step.original != STEP_NONE ? run->match.original->insts[step.original].loop
+                                      : run->match.result->insts[step.result].loop;
+}
+
 static void run_step(Verification *run, Step step) {
     run->step++;
+    run->loop = loop_of(run, step);
     start_inst(run, &run->was, &run->original, run->match.original, step.original);
     start_inst(run, &run->is, &run->result, run->match.result, step.result);
     if (strays(run, &run->original, &run->was) || strays(run, &run->result, &run->is)) return;
@@ -609,6 +615,27 @@ static bool set_index(Verification *run, uint32_t loop) {
     return true;
 }
 
+static bool runs_once(const Verification *run, uint32_t loop) {
+    const Loop *l = &run->match.original->loops[loop];
+    const Course *course = &run->courses[loop];
+    return !course->skip && (course->full ? l->high - l->low == 1 : course->count == 1);
+}
+
+/* A loop of one iteration opens and closes here, once for all: deep nests of such would take most
+ * of the run. */
+static void drop_single_loops(Verification *run) {
+    Step *steps = run->match.steps;
+    size_t kept = 0;
+    for (size_t i = 0; i < run->match.nsteps; i++) {
+        bool bracket = steps[i].original == STEP_OPEN || steps[i].original == STEP_CLOSE;
+        if (!bracket || !runs_once(run, steps[i].result))
+            steps[kept++] = steps[i];
+        else
+            set_index(run, steps[i].result);
+    }
+    run->match.nsteps = kept;
+}
+
 /* The step behind the loop's closing bracket. */
 static size_t *closings(const Verification *run) {
     size_t *closing = NEW_ARRAY(run->arena, size_t, run->match.original->nloops);
@@ -618,26 +645,20 @@ static size_t *closings(const Verification *run) {
 }
 
 static void run_all(Verification *run) {
-    const Func *func = run->match.original;
+    drop_single_loops(run);
     size_t *closing = closings(run);
-    size_t *opening = NEW_ARRAY(run->arena, size_t, func->nloops);
+    size_t *opening = NEW_ARRAY(run->arena, size_t, run->match.original->nloops);
     for (size_t at = 0; at < run->match.nsteps && !enough(run) && !run->strayed;) {
         Step step = run->match.steps[at++];
         if (step.original == STEP_OPEN) {
             uint32_t loop = step.result;
             run->trip[loop] = 0;
             opening[loop] = at;
-            if (run->courses[loop].skip || !set_index(run, loop))
-                at = closing[loop];
-            else
-                run->loop = loop;
+            if (run->courses[loop].skip || !set_index(run, loop)) at = closing[loop];
         } else if (step.original == STEP_CLOSE) {
             uint32_t loop = step.result;
             run->trip[loop]++;
-            if (set_index(run, loop))
-                at = opening[loop];
-            else
-                run->loop = func->loops[loop].parent;
+            if (set_index(run, loop)) at = opening[loop];
         } else {
             run_step(run, step);
         }
