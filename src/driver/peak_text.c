@@ -20,15 +20,12 @@ bool has_iteration(const Func *func, Moment moment) {
 }
 
 void write_iteration(const Func *func, Moment moment, Writer *out) {
-    uint32_t inner = func->insts[moment.point].loop;
     if (!has_iteration(func, moment)) return;
-    for (uint32_t depth = 0; depth <= func->loops[inner].depth; depth++) {
-        uint32_t loop = inner;
-        while (func->loops[loop].depth > depth)
-            loop = func->loops[loop].parent;
-        if (depth > 0) write_text(out, ", ");
+    uint32_t loop = NO_LOOP;
+    while ((loop = loop_inward(func, moment.point, loop)) != NO_LOOP) {
+        if (func->loops[loop].depth > 0) write_text(out, ", ");
         write_str(out, func->loops[loop].name);
-        write_format(out, " = %" PRId64, moment.indices[depth]);
+        write_format(out, " = %" PRId64, moment.indices[func->loops[loop].depth]);
     }
 }
 

@@ -81,6 +81,17 @@ uint32_t loop_common(const Func *func, uint32_t a, uint32_t b) {
     return a;
 }
 
+uint32_t loop_inward(const Func *func, uint32_t point, uint32_t outer) {
+    uint32_t inner = func->insts[point].loop, loop = outer + 1;
+    if (outer == inner) return NO_LOOP;
+    if (outer == NO_LOOP)
+        for (loop = inner; func->loops[loop].parent != NO_LOOP;)
+            loop = func->loops[loop].parent;
+    while (func->loops[loop].end <= point)
+        loop++;
+    return loop;
+}
+
 const Meta *meta_find(MetaList meta, const char *key) {
     for (uint32_t i = 0; i < meta.count; i++)
         if (str_is(meta.items[i].key, key)) return &meta.items[i];

@@ -174,6 +174,10 @@ bool loop_encloses(const Func *func, uint32_t outer, uint32_t inner);
 /* The innermost loop around both (either may be NO_LOOP). */
 uint32_t loop_common(const Func *func, uint32_t a, uint32_t b);
 
+/* The loops around a point from outside in: of `outer` the next one, of NO_LOOP the outermost, and
+ * NO_LOOP behind the last. O(loops that open between the two). */
+uint32_t loop_inward(const Func *func, uint32_t point, uint32_t outer);
+
 /* The item of that key, or NULL. */
 const Meta *meta_find(MetaList meta, const char *key);
 

@@ -24,14 +24,10 @@ static void json_moment(JsonOut *json, const char *key, const Func *func, Moment
     json_str(json, func->insts[moment.point].op);
     json_key(json, "iteration");
     json_open(json, '{');
-    uint32_t inner = func->insts[moment.point].loop;
-    for (uint32_t depth = 0;
-         moment.indices && inner != NO_LOOP && depth <= func->loops[inner].depth; depth++) {
-        uint32_t loop = inner;
-        while (func->loops[loop].depth > depth)
-            loop = func->loops[loop].parent;
+    uint32_t loop = NO_LOOP;
+    while (moment.indices && (loop = loop_inward(func, moment.point, loop)) != NO_LOOP) {
         json_str_key(json, func->loops[loop].name);
-        json_int(json, moment.indices[depth]);
+        json_int(json, moment.indices[func->loops[loop].depth]);
     }
     json_close(json, '}');
     json_close(json, '}');
