@@ -30,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench same never-worse faults fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same never-worse faults mutants fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -104,6 +104,14 @@ never-worse: all sanitised
 # Each call of the system fails in turn.
 faults: all sanitised $(BUILD)/test/faults.so
 	scripts/test/faults --all $(BUILD)
+
+# Results changed in each way: the referee against a run byte by byte.
+MUTANTS ?= 1000
+MUTANT_KERNELS = $(filter-out %0.lf %12.lf,$(wildcard testdata/kernels/*.lf testdata/loops/*.lf)) \
+                 $(wildcard testdata/loops/*_600.lf testdata/loops/*_1500.lf testdata/loops/*_512.lf) \
+                 $(wildcard testdata/copies/*.lf testdata/sources/*.lf)
+mutants: $(BUILD)/test/mutants
+	$< --programs=$(MUTANTS) $(MUTANT_KERNELS)
 
 # libFuzzer on each target for FUZZ_SECONDS; needs clang.
 FUZZ_SECONDS ?= 1200

@@ -7,6 +7,11 @@
 
 #define NOBODY UINT32_MAX
 
+/* Values of entry, and of transfers between different forms, are nobody else's: instructions make
+ * theirs from the number of the step. */
+#define SEED_ENTRY UINT64_MAX
+#define SEED_TRANSFER (UINT64_MAX - 1)
+
 /* One side. A byte's value is a hash of what made it; 0: undefined. */
 typedef struct {
     const Func *func;
@@ -229,7 +234,7 @@ static uint64_t *result_bytes(const Memory *memory, const Inst *inst, const Name
                               uint64_t *const *read, uint32_t d, uint64_t seed) {
     if (is_transfer(inst) && same_extent(&named[0], &named[1])) return read[1];
     if (is_transfer(inst)) {
-        seed = 7;
+        seed = SEED_TRANSFER;
         for (int64_t i = 0; i < length_of(&named[1]); i++)
             seed = mix(seed, read[1][i]);
     }
@@ -363,7 +368,7 @@ static void enter(Memory *was, Memory *is, const uint32_t *twin) {
         b.tensor = twin[t];
         uint64_t *values = NEW_ARRAY(was->arena, uint64_t, length_of(&a));
         for (int64_t i = 0; i < length_of(&a); i++)
-            values[i] = mix(mix(3, t), (uint64_t)i);
+            values[i] = mix(mix(SEED_ENTRY, t), (uint64_t)i);
         write_bytes(was, &a, values);
         write_bytes(is, &b, values);
     }
