@@ -52,9 +52,11 @@ typedef struct {
         uint32_t inst, operand;
     } told[MOST_FAULTS]; /* operands that a fault was queued for */
     uint32_t ntold;
-    bool *placeless;        /* [result->ntensors] told to have no place */
-    bool placed;            /* the result's tensors have places */
-    bool defined;           /* blocks that are read must have been written */
+    bool *placeless;  /* [result->ntensors] told to have no place */
+    bool placed;      /* the result's tensors have places */
+    bool defined;     /* blocks that are read must have been written */
+    uint32_t *hollow; /* [result->ntensors] a reload into it from what nothing writes, NO_INST:
+                         none; NULL where none is told by who reads it */
     FixedOverlap *overlaps; /* not NULL: those that have none lie beside the State Buffer */
     uint32_t noverlaps;
     bool strayed; /* an index left its tensor: the run ends there */
@@ -512,14 +514,30 @@ static int64_t first_empty(const Segments *segments, int64_t count) {
     return at < count ? at : -1;
 }
 
-/* Tells of operand `i`, read as segments[s], where no instruction has written a block of it. */
+/* Tells of an operand of the result whose tensor no instruction writes. */
+static void tell_unwritten(Verification *run, uint32_t p, uint32_t i) {
+    const Func *func = run->match.result;
+    const Inst *inst = &func->insts[p];
+    if (!first_time(run, p, i)) return;
+    diag_error(run->diags, operand_span(inst, &inst->operands[i]),
+               "`%.*s` reads %s, which nothing writes", TEXT(inst->op),
+               shown_name(run->arena, &func->tensors[inst->operands[i].tensor]));
+}
+
+/* Tells of operand `i`, read as segments[s], where no instruction has written a block of it: where
+ * that is a copy, of the reload that has brought nothing. */
 static void check_operand_defined(Verification *run, uint32_t i, uint32_t s) {
     const Inst *inst = run->was.inst;
     const MachineAccess *access = &run->was.accesses[i];
     const Tensor *tensor = &run->match.original->tensors[access->tensor];
     if (tensor->input || tensor->space == SPACE_PSUM) return;
     int64_t empty = first_empty(&run->was.segments[s], access->count);
-    if (empty < 0 || !first_time(run, run->is.number, i)) return;
+    if (empty < 0) return;
+    if (run->hollow && run->hollow[access->tensor] != NO_INST) {
+        tell_unwritten(run, run->hollow[access->tensor], 1);
+        return;
+    }
+    if (!first_time(run, run->is.number, i)) return;
     const char *name = shown_name(run->arena, tensor);
     if (tensor->blocks > 1)
         name =
@@ -734,10 +752,7 @@ static void execute(Verification *run, VerifyOptions options) {
     if (!run->strayed) compare_outputs(run);
 }
 
-/* Reads of what no instruction writes: the run lets both sides read nothing, so that this is all
- * that tells of a home whose store is missing where there is no original to compare with. One that
- * never runs needs no store. */
-static void check_written(Verification *run) {
+static bool *find_written(const Verification *run) {
     const Func *func = run->match.result;
     bool *written = NEW_ARRAY(run->arena, bool, func->ntensors);
     for (uint32_t i = 0; i < func->ntensors; i++)
@@ -745,16 +760,42 @@ static void check_written(Verification *run) {
     for (uint32_t p = 0; p < func->ninsts; p++)
         for (uint32_t i = 0; i < func->insts[p].ndst; i++)
             written[func->insts[p].operands[i].tensor] = true;
-    for (uint32_t p = 0; p < func->ninsts && !enough(run); p++)
-        for (uint32_t i = 0; i < func->insts[p].nsrc; i++) {
-            const Operand *operand = &inst_src(&func->insts[p])[i];
-            if (written[operand->tensor] || inst_moves(func, &func->insts[p], operand) == 0)
-                continue;
-            if (!first_time(run, p, func->insts[p].ndst + i)) continue;
-            diag_error(run->diags, operand_span(&func->insts[p], operand),
-                       "`%.*s` reads %s, which nothing writes", TEXT(func->insts[p].op),
-                       shown_name(run->arena, &func->tensors[operand->tensor]));
+    return written;
+}
+
+/* True for a reload into a copy of which the run tells where something reads that it holds nothing.
+ */
+static bool is_told_by_readers(const Verification *run, const Inst *inst) {
+    if (!run->hollow || !dma_is_reload(inst) || !is_transfer(inst)) return false;
+    const Tensor *copy = &run->match.result->tensors[inst_dst(inst)->tensor];
+    return copy->space == SPACE_SB && !copy->input && !copy->output;
+}
+
+/* Reads of what no instruction writes: the run lets both sides read nothing, so that this is all
+ * that tells of a home whose store is missing where there is no original to compare with. One that
+ * never runs needs no store, nor does a reload that only serves reads that never run. */
+static void check_written(Verification *run) {
+    const Func *func = run->match.result;
+    const bool *written = find_written(run);
+    for (uint32_t p = 0; p < func->ninsts && !enough(run); p++) {
+        const Inst *inst = &func->insts[p];
+        for (uint32_t i = inst->ndst; i < inst->ndst + inst->nsrc; i++) {
+            const Operand *operand = &inst->operands[i];
+            if (written[operand->tensor] || inst_moves(func, inst, operand) == 0) continue;
+            if (is_told_by_readers(run, inst))
+                run->hollow[inst_dst(inst)->tensor] = p;
+            else
+                tell_unwritten(run, p, i);
         }
+    }
+}
+
+/* No copy is known to hold nothing. */
+static uint32_t *no_hollow(Verification *run) {
+    uint32_t *hollow = RAW_ARRAY(run->arena, uint32_t, run->match.result->ntensors);
+    for (uint32_t t = 0; t < run->match.result->ntensors; t++)
+        hollow[t] = NO_INST;
+    return hollow;
 }
 
 bool verify(const Func *original, const Func *result, const Target *target, VerifyOptions options,
@@ -765,6 +806,7 @@ bool verify(const Func *original, const Func *result, const Target *target, Veri
     uint32_t before = diags->errors;
     bool ok = match_functions(&run.match, original, result, &arena, diags);
     ok = ok && check_places(&run.match, target, options.placed, &arena, diags);
+    if (ok && original == result && options.defined) run.hollow = no_hollow(&run);
     if (ok && original == result) check_written(&run);
     if (ok) execute(&run, options);
     arena_free(&arena);

@@ -25,10 +25,11 @@ typedef struct {
  * Loads and saves with `!reload` and `!spill` may be added to any tensor that is not fixed, pinned
  * or an output, loads of the original dropped or given more comparisons: the run says if that was
  * right. The run ends at an index that leaves its tensor. What the original reads without anybody
- * having written it may be anything, without `defined`. Loops are shortened past the step limit as
- * choose_courses() tells. A store to part of a home counts for all rows from its first to its last.
- * Cost: O(steps times operands times log of what lies side by side), and a step for each block of
- * an operand; memory O(tensors + blocks + pieces that differ). */
+ * having written it may be anything, without `defined`; with it a reload may bring nothing, if
+ * nothing that runs reads that. Loops are shortened past the step limit as choose_courses() tells.
+ * A store to part of a home counts for all rows from its first to its last. Cost: O(steps times
+ * operands times log of what lies side by side), and a step for each block of an operand; memory
+ * O(tensors + blocks + pieces that differ). */
 bool verify(const Func *original, const Func *result, const Target *target, VerifyOptions options,
             DiagQueue *diags);
 

@@ -1223,6 +1223,36 @@ static void unwritten_blocks(void **state) {
                  "`g` reads block 0 of %a, which nothing has written", BY_ITSELF});
 }
 
+/* A reload from a home that nothing fills does no harm where what it serves never runs. */
+static void hollow_copies(void **state) {
+    (void)state;
+#define HOLLOW(copy, condition)                                                                    \
+    "  tensor %h : dram<128x16xu8> at 0 !of=a\n"                                                   \
+    "  tensor %r : sb<128x16xu8>" copy " at 0:0 !of=a\n"                                           \
+    "  tensor %b : sb<128x16xu8> at 0:16\n"                                                        \
+    "  %r = load %h !reload\n"                                                                     \
+    "  loop i = 0..2 {\n"                                                                          \
+    "    %b = g %r if i " condition "\n"                                                           \
+    "  }\n"
+    const char *fault = "`load` reads %h, which nothing writes";
+    check((Case){NULL, HOLLOW("", "> 1"), NULL, BY_ITSELF});
+    check((Case){NULL, HOLLOW("", "== 1"), fault, BY_ITSELF});
+    /* What else fills the copy before it is read makes the reload harmless, if it does so in time.
+     */
+    const char *filled = changed(HOLLOW("", "== 1"), "!reload\n", "!reload\n  %r = f\n");
+    check((Case){NULL, filled, NULL, BY_ITSELF});
+    const char *late = changed(HOLLOW("", "== 0"), "  }\n", "  }\n  %r = f\n");
+    check((Case){NULL, late, fault, BY_ITSELF});
+    /* Where the run would not tell: an input has a value, and who takes an output is not seen. */
+    check((Case){NULL, HOLLOW(" input", "> 1"), fault, BY_ITSELF});
+    check((Case){NULL, HOLLOW(" output", "> 1"), fault, BY_ITSELF});
+    /* A load of the program is no reload. */
+    check((Case){NULL, changed(HOLLOW("", "> 1"), " !reload", ""), fault, BY_ITSELF});
+    /* What is handed on is read where it is handed on. */
+    const char *handed = changed(HOLLOW("", "> 1"), "!reload\n", "!reload\n  %b = copy %r\n");
+    check((Case){NULL, handed, fault, BY_ITSELF});
+}
+
 /* A load that was dropped before one from the same source of another number of blocks. */
 static void dropped_load_of_fewer_blocks(void **state) {
     (void)state;
@@ -1405,6 +1435,7 @@ int main(void) {
         cmocka_unit_test(by_itself),
         cmocka_unit_test(overwritten_bytes),
         cmocka_unit_test(unwritten_blocks),
+        cmocka_unit_test(hollow_copies),
         cmocka_unit_test(dropped_load_of_fewer_blocks),
         cmocka_unit_test(unplaced),
         cmocka_unit_test(long_loops),
