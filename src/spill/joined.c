@@ -379,6 +379,16 @@ static Operand part_operand(Parting *pass, Operand operand, const uint32_t *new_
     return operand;
 }
 
+/* The destination of a joined copy, where its source lies. What is not spilled names its block as
+ * it did: `[0]` or not at all. */
+static Operand part_copied(Parting *pass, const Operand *was, Operand source,
+                           const uint32_t *new_id) {
+    bool kept = pass->code->role[source.tensor] == ROLE_KEPT;
+    Operand operand = part_operand(pass, source, new_id, was->tensor);
+    if (kept) operand.blocks = was->blocks;
+    return operand;
+}
+
 /* A store or a reload, whose ends are for two tensors. */
 static void part_dma(Parting *pass, const Inst *is, uint32_t dst, uint32_t src,
                      const uint32_t *new_id) {
@@ -395,7 +405,9 @@ static void part_original(Parting *pass, const Inst *was, const Inst *is, uint32
     Operand *operands = RAW_ARRAY(pass->arena, Operand, count);
     for (uint32_t o = 0; o < count; o++) {
         uint32_t u = copy_of(was, is, o), tensor = was->operands[o].tensor;
-        operands[o] = part_operand(pass, is->operands[joined ? 0 : o], new_id, tensor);
+        operands[o] = joined && o == 0
+                          ? part_copied(pass, &was->operands[0], is->operands[0], new_id)
+                          : part_operand(pass, is->operands[joined ? 0 : o], new_id, tensor);
         if (!is_of_group(pass, u)) continue;
         note_access(pass, tensor, origin, u);
         if (o < was->ndst && !joined) pass->last[u] = tensor;
