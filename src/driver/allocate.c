@@ -5,7 +5,6 @@
 #include <math.h>
 
 #include "analysis/appearance.h"
-#include "analysis/partners.h"
 #include "analysis/split.h"
 #include "driver/advice.h"
 #include "driver/check_fixed.h"
@@ -141,14 +140,13 @@ static bool has_spilled(const Job *job) {
     return job->options->no_spill && job->result.report.saves + job->result.report.reloads > 0;
 }
 
-/* At the instruction that has no placement, else where the last resort found none. The two ends of
- * a copy could share a place. */
+/* At the instruction that has no placement, else where the last resort found none, which may count
+ * too much. */
 static AllocStatus tell_nowhere(const Job *job, Everywhere outcome) {
-    const Func *func = job->facts.func;
     uint32_t inst = impossible_instruction(&job->facts);
     if (inst != UINT32_MAX) return tell_infeasible(job, inst, true);
-    bool shared = outcome.inst != ENTRY && copy_is_elidable(func, &func->insts[outcome.inst]);
-    return tell_infeasible(job, outcome.inst, outcome.proved && !shared);
+    bool proved = outcome.proved && !may_need_less(&job->facts, outcome.inst);
+    return tell_infeasible(job, outcome.inst, proved);
 }
 
 static AllocStatus spill_everywhere(Job *job) {

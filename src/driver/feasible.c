@@ -1,148 +1,13 @@
 #include "driver/feasible.h"
 
-#include "analysis/access.h"
 #include "analysis/partners.h"
 #include "analysis/pressure.h"
-#include "place/overlap.h"
+#include "driver/least_nodes.h"
 #include "place/place.h"
 #include "support/checked.h"
 #include "support/sort.h"
 
 /* ---- what is needed at the least ---- */
-
-/* Blocks that an instruction surely names of a tensor: the most that one of its accesses
- * [*next, end) there names. Moves *next behind them. */
-static int64_t blocks_demanded(const Func *func, uint32_t point, const Access **next,
-                               const Access *end) {
-    int64_t most = 0;
-    for (; *next < end && (*next)->inst <= point; ++*next) {
-        if ((*next)->inst < point) continue;
-        BlockSpan span = operand_blocks(func, &func->insts[point].operands[(*next)->operand]);
-        int64_t named = span.exact ? span.last - span.first + 1 : 1;
-        if (named > most) most = named;
-    }
-    return most;
-}
-
-/* True if the instruction copies the tensor, and the other end may be the same place: one of the
- * two then counts for both. */
-static bool is_shared(const Plan *plan, uint32_t tensor, uint32_t point) {
-    const Inst *inst = &plan->func->insts[point];
-    if (!copy_is_elidable(plan->func, inst)) return false;
-    bool stays = !plan->spillable[inst_src(inst)->tensor];
-    return tensor == (stays ? inst_dst(inst) : inst_src(inst))->tensor;
-}
-
-static Node demand_node(const Tensor *tensor, uint32_t id, uint32_t blocks, LiveRange range) {
-    return (Node){.tensor = id,
-                  .blocks = blocks,
-                  .height = tensor_height(tensor),
-                  .align = tensor_align(tensor),
-                  .class = shape_class(tensor->partitions, tensor->base),
-                  .range = range};
-}
-
-/* A fixed tensor may touch the last granule, which need not be whole; the others share what is left
- * of the whole ones. */
-static void clip_fixed(Nodes *nodes, uint32_t size, Arena *scratch) {
-    for (uint32_t n = 0; n < nodes->count; n++) {
-        Node *node = &nodes->items[n];
-        if (!node->fixed) continue;
-        Rect *rects = RAW_ARRAY(scratch, Rect, node->blocks);
-        for (uint32_t b = 0; b < node->blocks; b++) {
-            rects[b] = node->rects[b];
-            if (rects[b].high > size) rects[b].high = size;
-            if (rects[b].low > size) rects[b].low = size;
-        }
-        node->rects = rects;
-    }
-}
-
-/* Blocks of fixed tensors, by the number that a sweep has for them. */
-typedef struct {
-    PlacedInterval *placed;
-    size_t nplaced, placed_capacity;
-    Rect **rects; /* [blocks] what counts of it */
-    size_t nrects, rects_capacity;
-    Rect *whole; /* [blocks] all of it */
-    size_t nwhole, whole_capacity;
-} FixedBlocks;
-
-static FixedBlocks gather_fixed(const Nodes *nodes, Arena *scratch) {
-    FixedBlocks fixed = {0};
-    for (uint32_t n = 0; n < nodes->count; n++) {
-        Node *node = &nodes->items[n];
-        if (!node->fixed) continue;
-        Rect *rects = RAW_ARRAY(scratch, Rect, node->blocks);
-        for (uint32_t b = 0; b < node->blocks; b++) {
-            rects[b] = node->rects[b];
-            LiveRange range = node_block_range(node, b);
-            for (uint32_t i = 0; i < range.count; i++) {
-                PlacedInterval one = {range.items[i], rects[b], (uint32_t)fixed.nrects};
-                PUSH(scratch, fixed.placed, fixed.nplaced, fixed.placed_capacity, one);
-            }
-            PUSH(scratch, fixed.rects, fixed.nrects, fixed.rects_capacity, &rects[b]);
-            PUSH(scratch, fixed.whole, fixed.nwhole, fixed.whole_capacity, rects[b]);
-        }
-        node->rects = rects;
-    }
-    return fixed;
-}
-
-/* The later of two counts where the earlier does not lie; where that is in its middle, on the
- * larger side. */
-static bool count_once(void *context, const PlacedInterval *earlier, const PlacedInterval *later) {
-    FixedBlocks *fixed = context;
-    Rect *rest = fixed->rects[later->owner], other = fixed->whole[earlier->owner];
-    if (other.low >= rest->high || other.high <= rest->low) return true;
-    uint32_t below = other.low > rest->low ? other.low - rest->low : 0;
-    uint32_t above = other.high < rest->high ? rest->high - other.high : 0;
-    if (below >= above)
-        rest->high = rest->low + below;
-    else
-        rest->low = rest->high - above;
-    return rest->low < rest->high;
-}
-
-/* Fixed tensors that lie over each other take room once: the check of fixed places has let them, so
- * that they are never there at once, or have one value. Never counts too much. */
-static void share_fixed(Nodes *nodes, Arena *scratch) {
-    FixedBlocks fixed = gather_fixed(nodes, scratch);
-    check_overlaps(fixed.placed, fixed.nplaced, count_once, &fixed);
-}
-
-/* Nodes that the accesses of a tensor demand, each at its point. */
-static void add_demands(Nodes *nodes, const Plan *plan, uint32_t t, const Accesses *operands,
-                        Interval *points) {
-    const Access *next = &operands->items[operands->first[t]];
-    const Access *end = &operands->items[operands->first[t + 1]];
-    for (uint32_t a = plan->first[t]; a < plan->first[t + 1]; a++) {
-        uint32_t point = plan->accesses[a].inst;
-        if (point == ENTRY) continue;
-        int64_t blocks = blocks_demanded(plan->func, point, &next, end);
-        if (is_shared(plan, t, point)) continue;
-        points[a] = (Interval){point, point};
-        nodes->items[nodes->count++] =
-            demand_node(&plan->func->tensors[t], t, (uint32_t)blocks, (LiveRange){&points[a], 1});
-    }
-}
-
-/* The nodes of all that stays, and of each access of what may go. */
-static Nodes demand_of(const Plan *plan, const Nodes *staying, Arena *scratch) {
-    const Func *func = plan->func;
-    Nodes nodes = {.npoints = func->ninsts};
-    size_t most = (size_t)staying->count + plan->first[func->ntensors];
-    nodes.items = RAW_ARRAY(scratch, Node, most);
-    Interval *points = RAW_ARRAY(scratch, Interval, plan->first[func->ntensors]);
-    Accesses operands = find_accesses(func, scratch);
-    for (uint32_t t = 0; t < func->ntensors; t++) {
-        if (plan->spillable[t])
-            add_demands(&nodes, plan, t, &operands, points);
-        else if (staying->of[t] != NO_NODE)
-            nodes.items[nodes.count++] = staying->items[staying->of[t]];
-    }
-    return nodes;
-}
 
 uint32_t infeasible_instruction(const Facts *facts) {
     Arena scratch;
@@ -152,8 +17,8 @@ uint32_t infeasible_instruction(const Facts *facts) {
     uint32_t point = UINT32_MAX;
     if (find_pressure(&staying, &scratch).peak > facts->size) { /* else all fits at once */
         share_fixed(&staying, &scratch);
-        Nodes nodes = demand_of(&facts->plan, &staying, &scratch);
-        Pressure pressure = find_pressure(&nodes, &scratch);
+        LeastNodes least = find_least_nodes(facts, &staying, &scratch);
+        Pressure pressure = find_pressure(&least.nodes, &scratch);
         if (pressure.peak > facts->size) point = pressure.peak_point;
     }
     arena_free(&scratch);
@@ -181,11 +46,11 @@ static bool surely_fits(const PackProblem *problem) {
     return !fixed && sum <= problem->size;
 }
 
-/* The first point at which the nodes live there have no places. `nodes`: first `staying` of them
- * that live for long, then those of one point each, listed by point. */
-static uint32_t impossible_point(const Nodes *nodes, uint32_t staying, uint32_t size,
-                                 Arena *scratch) {
+/* The first point at which what must be there has no places. */
+static uint32_t impossible_point(const LeastNodes *least, uint32_t size, Arena *scratch) {
     enum { STEPS = 200000, STEPS_OF_ALL = 100 * STEPS };
+    const Nodes *nodes = &least->nodes;
+    uint32_t staying = least->staying;
     PackItem *items = RAW_ARRAY(scratch, PackItem, nodes_blocks(nodes));
     Arena search;
     arena_init(&search);
@@ -213,23 +78,29 @@ uint32_t impossible_instruction(const Facts *facts) {
     arena_init(&scratch);
     Nodes staying = renumber(facts->func, &facts->live, NULL, &scratch);
     clip_fixed(&staying, facts->size, &scratch);
-    Nodes demand = demand_of(&facts->plan, &staying, &scratch);
-    SortKey *keys = RAW_ARRAY(&scratch, SortKey, demand.count);
-    uint32_t lasting = 0;
-    for (uint32_t n = 0; n < demand.count; n++) {
-        const Node *node = &demand.items[n];
-        bool stays = !facts->plan.spillable[node->tensor];
-        keys[n] = (SortKey){stays ? 0 : 1 + (uint64_t)node->range.items[0].first, n};
-        lasting += stays;
-    }
-    sort_keys(keys, demand.count, &scratch);
-    Nodes sorted = demand;
-    sorted.items = RAW_ARRAY(&scratch, Node, demand.count);
-    for (uint32_t n = 0; n < demand.count; n++)
-        sorted.items[n] = demand.items[keys[n].id];
-    uint32_t point = impossible_point(&sorted, lasting, facts->size, &scratch);
+    LeastNodes least = find_least_nodes(facts, &staying, &scratch);
+    uint32_t point = impossible_point(&least, facts->size, &scratch);
     arena_free(&scratch);
     return point;
+}
+
+static bool must_stay(const Tensor *tensor) {
+    return tensor->fixed || tensor->pin || tensor->output;
+}
+
+bool may_need_less(const Facts *facts, uint32_t inst) {
+    const Func *func = facts->func;
+    if (inst != ENTRY && facts->dead && facts->dead[inst]) return true;
+    Arena scratch;
+    arena_init(&scratch);
+    SameValues values = same_values_begin(func, &scratch);
+    bool may = false;
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        may |= values.copied[t] && must_stay(&func->tensors[t]);
+    for (uint32_t o = 0; inst != ENTRY && o < func->insts[inst].ndst + func->insts[inst].nsrc; o++)
+        may |= values.copied[func->insts[inst].operands[o].tensor];
+    arena_free(&scratch);
+    return may;
 }
 
 /* ---- what is told ---- */
@@ -238,7 +109,8 @@ uint32_t impossible_instruction(const Facts *facts) {
 typedef struct {
     uint32_t tensor;
     int64_t blocks;
-    bool stays; /* it is no operand: fixed, pinned, an output or an input at entry */
+    bool stays;      /* it is no operand: fixed, pinned, an output or an input at entry */
+    uint32_t shares; /* 1 + the need before it whose place it may share; 0: none */
 } Need;
 
 typedef struct {
@@ -256,7 +128,7 @@ static void add_need(Needs *needs, uint32_t tensor, int64_t blocks, bool stays) 
         need->blocks = sum < most ? sum : most;
         return;
     }
-    Need need = {tensor, blocks, stays};
+    Need need = {tensor, blocks, stays, 0};
     PUSH(&needs->scratch, needs->needs, needs->count, needs->capacity, need);
     needs->number[tensor] = (uint32_t)needs->count;
 }
@@ -301,6 +173,47 @@ static void gather_what_stays(Needs *needs, const Live *live, uint32_t point, bo
     }
 }
 
+/* True if two tensors that stay could lie in one place as long as they live. */
+static bool are_partners(const Needs *needs, const Live *live, uint32_t a, uint32_t b,
+                         Arena *scratch) {
+    Nodes nodes = renumber(needs->func, live, NULL, scratch);
+    Handing handing = find_handing(needs->func, &nodes, scratch);
+    Partners partners = find_partners(&handing, scratch);
+    for (uint32_t i = 0; i < partners.count; i++) {
+        uint32_t dst = nodes.items[partners.items[i].dst].tensor;
+        uint32_t src = nodes.items[partners.items[i].src].tensor;
+        if ((dst == a && src == b) || (dst == b && src == a)) return true;
+    }
+    return false;
+}
+
+/* The need before need i whose place it may share, plus 1; the last few are looked at. */
+static uint32_t find_shared(const Needs *needs, const Live *live, SameValues *values, size_t i) {
+    enum { MOST_COMPARED = 64 };
+    uint32_t tensor = needs->needs[i].tensor, found = 0;
+    if (!values->copied[tensor]) return 0;
+    Arena scratch;
+    arena_init(&scratch);
+    for (size_t j = i; j-- > 0 && i - j <= MOST_COMPARED && found == 0;) {
+        uint32_t other = needs->needs[j].tensor;
+        if (needs->needs[j].shares > 0 || !may_share_place(values, tensor, other)) continue;
+        bool stay =
+            must_stay(&needs->func->tensors[tensor]) && must_stay(&needs->func->tensors[other]);
+        if (!stay || are_partners(needs, live, tensor, other, &scratch)) found = (uint32_t)j + 1;
+    }
+    arena_free(&scratch);
+    return found;
+}
+
+/* Copies may have given several one value: those take room once. */
+static void find_sharers(Needs *needs, const Live *live, uint32_t inst) {
+    SameValues values = same_values_begin(needs->func, &needs->scratch);
+    while (values.next < inst)
+        same_values_next(&values);
+    for (size_t i = 0; i < needs->count && values.any; i++)
+        needs->needs[i].shares = find_shared(needs, live, &values, i);
+}
+
 static int64_t need_bytes(const Needs *needs, const Need *need) {
     return saturating_mul(need->blocks, needs->func->tensors[need->tensor].bytes);
 }
@@ -326,7 +239,7 @@ static int64_t bytes_at_once(const Needs *needs) {
         for (size_t i = 0; i < needs->count; i++) {
             const Tensor *tensor = &needs->func->tensors[needs->needs[i].tensor];
             Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
-            if (bands.count != most_bands[turn]) continue;
+            if (bands.count != most_bands[turn] || needs->needs[i].shares > 0) continue;
             int64_t height = ceil_div(tensor->bytes, GRANULE) * GRANULE;
             for (int64_t b = 0; b < needs->needs[i].blocks; b++) {
                 uint8_t best = 0;
@@ -344,6 +257,7 @@ static int64_t least_at_once(const Needs *needs) {
     int64_t loads[QUADRANTS] = {0}, area = 0;
     for (size_t i = 0; i < needs->count; i++) {
         const Tensor *tensor = &needs->func->tensors[needs->needs[i].tensor];
+        if (needs->needs[i].shares > 0) continue;
         Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
         int64_t height = ceil_div(tensor->bytes, GRANULE) * GRANULE;
         int64_t all = saturating_mul(height, needs->needs[i].blocks);
@@ -355,23 +269,32 @@ static int64_t least_at_once(const Needs *needs) {
     return most > share ? most : share;
 }
 
-static void note_need(const Needs *needs, const Need *need, Span span, DiagQueue *diags) {
+static Str why_there(const Needs *needs, const Need *need, Arena *arena) {
     const Tensor *tensor = &needs->func->tensors[need->tensor];
     const char *why = !need->stays     ? ""
                       : tensor->fixed  ? ", fixed and live here"
                       : tensor->pin    ? ", pinned and live here"
                       : tensor->output ? ", an output and live here"
                                        : ", an input";
+    if (need->shares == 0) return str_format(arena, "%s", why);
+    Str other = needs->func->tensors[needs->needs[need->shares - 1].tensor].name;
+    return str_format(arena, "%s, can share the place of %%%.*s", why, STR_ARGS(other));
+}
+
+static void note_need(Needs *needs, const Need *need, Span span, DiagQueue *diags) {
+    const Tensor *tensor = &needs->func->tensors[need->tensor];
+    Str why = why_there(needs, need, &needs->scratch);
     int32_t first = tensor->at ? tensor->at[0].partition : tensor->base < 0 ? 0 : tensor->base;
     Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
     if (bands.count > 1 && !tensor->at)
-        diag_note(diags, span, false, "  %%%.*s  %lld bytes, %lld partitions of any %s%s",
-                  (int)tensor->name.length, tensor->name.text, (long long)need_bytes(needs, need),
-                  (long long)tensor->partitions, bands.count == 4 ? "quadrant" : "half", why);
+        diag_note(diags, span, false, "  %%%.*s  %lld bytes, %lld partitions of any %s%.*s",
+                  STR_ARGS(tensor->name), (long long)need_bytes(needs, need),
+                  (long long)tensor->partitions, bands.count == 4 ? "quadrant" : "half",
+                  STR_ARGS(why));
     else
-        diag_note(diags, span, false, "  %%%.*s  %lld bytes, partitions %d-%lld%s",
-                  (int)tensor->name.length, tensor->name.text, (long long)need_bytes(needs, need),
-                  first, (long long)(first + tensor->partitions - 1), why);
+        diag_note(diags, span, false, "  %%%.*s  %lld bytes, partitions %d-%lld%.*s",
+                  STR_ARGS(tensor->name), (long long)need_bytes(needs, need), first,
+                  (long long)(first + tensor->partitions - 1), STR_ARGS(why));
 }
 
 /* A note for each need in order; where there are many, for the largest ones, the largest first. */
@@ -398,8 +321,7 @@ static void note_needs(Needs *needs, Span span, DiagQueue *diags) {
 
 static bool nothing_can_go(const Needs *needs) {
     for (size_t i = 0; i < needs->count; i++) {
-        const Tensor *tensor = &needs->func->tensors[needs->needs[i].tensor];
-        if (!tensor->fixed && !tensor->pin && !tensor->output) return false;
+        if (!must_stay(&needs->func->tensors[needs->needs[i].tensor])) return false;
     }
     return true;
 }
@@ -427,6 +349,7 @@ Shortage report_infeasible(const Infeasible *what, DiagQueue *diags, Arena *aren
     bool entry = inst == UINT32_MAX;
     if (!entry) gather_operands(&needs, &func->insts[inst]);
     gather_what_stays(&needs, what->live, entry ? 0 : inst, entry);
+    if (!entry) find_sharers(&needs, what->live, inst);
     Span span = entry && needs.count > 0 ? func->tensors[needs.needs[0].tensor].span
                 : entry                  ? func->span
                                          : func->insts[inst].span;
