@@ -91,6 +91,8 @@ static Facts make_facts(const Job *job, const Func *func, const Split *split, co
     facts.max_reloads = options->max_reloads;
     facts.seed = options->seed;
     facts.deadline = find_deadline(job);
+    facts.must_fit = options->no_spill;
+    facts.brief = options->brief;
     facts.named = options->verbose;
     return facts;
 }
@@ -496,7 +498,7 @@ static AllocStatus find_allocation(Job *job) {
     if (bad != UINT32_MAX) return tell_infeasible(job, bad, true);
     Subject subject = subject_of(job);
     const Peak *peak = job->options->no_spill ? find_own_peak(&subject, false) : NULL;
-    if (must_spill(&subject, peak)) return tell_spilled(job, peak);
+    if (!job->facts.dead && must_spill(&subject, peak)) return tell_spilled(job, peak);
     State *best = start_stable(job);
     if (!best) best = search(job);
     if (clock_is_past(job->facts.deadline)) {

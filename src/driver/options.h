@@ -43,6 +43,7 @@ typedef struct {
     bool verbose;                             /* gather the report lines */
     bool no_spill;                            /* fail where anything would have to leave */
     bool outcome_only;                        /* only whether it fits counts: no figures */
+    bool brief;                               /* search for it in few steps */
     bool advise;                              /* tell what would make it fit where it does not */
     bool peaks;                               /* find the peaks for the report */
     Wishes explain;                           /* tensors to explain; requires peaks */

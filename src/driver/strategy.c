@@ -177,9 +177,11 @@ static bool has_elidable_copy(const Func *func) {
     return false;
 }
 
-/* True if the text needs more than there is: only iterations told apart may need less. */
+/* True if the text needs more than there is: only iterations told apart may need less, and loads
+ * that are dropped. */
 static bool is_over_capacity(const Facts *facts) {
-    return !has_elidable_copy(facts->func) && facts->uncut->pressure.peak > facts->size;
+    return !facts->dead && !has_elidable_copy(facts->func) &&
+           facts->uncut->pressure.peak > facts->size;
 }
 
 /* True if the row lists pairs of what lives at once, and they are too many: the layout in time

@@ -24,8 +24,10 @@ static Options quick_options(const FitQuestion *question) {
     return options;
 }
 
-bool does_fit(const FitQuestion *question, const Func *func, const Target *target) {
+static bool is_allocated(const FitQuestion *question, const Func *func, const Target *target,
+                         bool brief) {
     Options options = quick_options(question);
+    options.brief = brief;
     Arena scratch;
     arena_init(&scratch);
     DiagQueue unheard;
@@ -33,6 +35,12 @@ bool does_fit(const FitQuestion *question, const Func *func, const Target *targe
     bool fits = allocate(func, target, &options, &scratch, &unheard).status == ALLOCATED;
     arena_free(&scratch);
     return fits;
+}
+
+/* In few steps, as most tries fail; what fits so has to fit in the usual number too. */
+bool does_fit(const FitQuestion *question, const Func *func, const Target *target) {
+    return is_allocated(question, func, target, true) &&
+           is_allocated(question, func, target, false);
 }
 
 /* ---- changes ---- */

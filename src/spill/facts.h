@@ -25,6 +25,8 @@ typedef struct {
     uint64_t max_reloads; /* past so many each copy serves one access */
     uint64_t seed;        /* of the searches */
     double deadline;      /* seconds of the monotonic clock, when searches end; 0: never */
+    bool must_fit;        /* what spills something is of no use */
+    bool brief;           /* searches in time take few steps */
     bool named;           /* copies get their names in each round, for the report */
 } Facts;
 

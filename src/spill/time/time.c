@@ -19,6 +19,7 @@ typedef struct {
     uint32_t *headroom; /* [npoints] granules */
     bool enters;        /* the function is one with an entry, see entry.h */
     bool hopeless;      /* what must be on chip has no room: no choice helps */
+    bool over;          /* all that could be kept has no room: something must leave */
 } Outlook;
 
 /* What is kept, and where. */
@@ -46,11 +47,17 @@ static bool look_out(State *state, Outlook *outlook) {
     return true;
 }
 
+/* Where only the outcome counts a twentieth of the steps mostly tells it, and one seed. */
+static uint64_t scaled(const State *state, uint64_t steps) {
+    enum { PART = 20 };
+    return steps * state->method.scale / (state->facts->brief ? PART : 1);
+}
+
 static KeepProblem keep_problem(const State *state, const Outlook *outlook, uint64_t seed) {
     enum { STEPS = 30000000 };
     return (KeepProblem){.facts = &outlook->facts,
                          .headroom = outlook->headroom,
-                         .steps = STEPS * state->method.scale,
+                         .steps = scaled(state, STEPS),
                          .seed = seed,
                          .deadline = state->facts->deadline};
 }
@@ -227,9 +234,11 @@ static bool find_uncut_answer(State *state, Outlook *outlook, Answer *answer) {
         (Answer){.kept = all, .webs = whole_webs(&outlook->facts, &state->memory), .uncut = true};
     PlacedCells placed = place_webs(state, answer, true);
     if (placed.places.placed) return true;
-    if (placed.pressure.peak > state->facts->size) return false;
-    for (uint64_t seed = 0; seed < MOST_SEEDS && !clock_is_past(state->facts->deadline); seed++) {
-        uint64_t steps = STEPS * state->method.scale;
+    outlook->over = placed.pressure.peak > state->facts->size;
+    if (outlook->over) return false;
+    uint64_t seeds = state->facts->brief ? 1 : MOST_SEEDS;
+    for (uint64_t seed = 0; seed < seeds && !clock_is_past(state->facts->deadline); seed++) {
+        uint64_t steps = scaled(state, STEPS);
         bool legal =
             improve_answer(state, outlook, answer, (Search){state->facts->seed + seed, &steps});
         if (legal && answer->cost == 0) return true;
@@ -243,9 +252,10 @@ static bool find_uncut_answer(State *state, Outlook *outlook, Answer *answer) {
  * has its place, moving will not do better. */
 static bool find_answer(State *state, Outlook *outlook, Answer *best) {
     enum { MOST_SEEDS = 3, STEPS = 60000000 };
-    uint64_t used = 0, most = STEPS * state->method.scale;
+    uint64_t used = 0, most = scaled(state, STEPS);
     *best = (Answer){.cost = INT64_MAX};
-    for (uint64_t seed = 0; seed < MOST_SEEDS && used < most; seed++) {
+    uint64_t seeds = state->facts->brief ? 1 : MOST_SEEDS;
+    for (uint64_t seed = 0; seed < seeds && used < most; seed++) {
         Answer answer = {.kept = NEW_ARRAY(&state->memory, bool, outlook->facts.gaps.count)};
         answer.cost = choose(state, outlook, state->facts->seed + seed, answer.kept);
         bool placed = place_answer(state, outlook, &answer);
@@ -322,8 +332,9 @@ static const char *spill_blocks(State *state) {
     Outlook outlook = {0};
     Answer answer = {0};
     if (!look_out(state, &outlook)) return "too large to lay out";
-    if (!find_uncut_answer(state, &outlook, &answer) && !find_answer(state, &outlook, &answer))
-        return "no place found";
+    bool found = find_uncut_answer(state, &outlook, &answer);
+    if (!found && outlook.over && state->facts->must_fit) return "something must leave";
+    if (!found && !find_answer(state, &outlook, &answer)) return "no place found";
     if (!fold_answer(state, &outlook, &answer)) return "too many conditions";
     if (is_past_cap(state)) return "too many reloads";
     state->code.in_time = true;
