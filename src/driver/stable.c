@@ -362,7 +362,7 @@ static bool try_order(Keep *keep, DropOrder drop, Round *best) {
     drop_wishes(keep, drop);
     place_around(keep, &view);
     bool around = view.placed;
-    EvictLimits limits = {keep->axis.size, EVICT_STEPS + EVICT_PER_EDGE * keep->graph.edges};
+    EvictLimits limits = {keep->axis.size, EVICT_STEPS + EVICT_PER_EDGE * keep->graph.edges, false};
     bool placed =
         around || evict(&keep->merged.nodes, &keep->graph, limits, &view.placement, keep->arena);
     if (!placed) return false;

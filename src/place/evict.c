@@ -27,6 +27,7 @@ typedef struct {
     const Nodes *nodes;
     const Graph *graph;
     uint32_t size;
+    bool any;               /* see EvictLimits */
     double left_out, least; /* weight of the nodes without a place: now, and in the best state */
     Change *changes;        /* since the best state; undone at the end */
     size_t nchanges, change_capacity;
@@ -186,7 +187,7 @@ static bool candidate_offset(const Evict *pass, const Node *node, uint32_t i, ui
 static bool cheapest_rect(Evict *pass, const Node *node, Rect *best) {
     Bands bands = class_bands(node->class);
     double least = INFINITY;
-    price_obstacles(pass, isinf(node->cost));
+    price_obstacles(pass, pass->any || isinf(node->cost));
     pass->reaching = 0;
     for (int b = 0; b < bands.count; b++)
         for (uint32_t i = 0; i <= 2 * pass->nobstacles + 1; i++) {
@@ -283,7 +284,11 @@ bool evict(const Nodes *nodes, const Graph *graph, EvictLimits limits, Placement
     if (!can_evict(nodes, placement, limits.size)) return false;
     Arena own;
     arena_init(&own);
-    Evict pass = {.nodes = nodes, .graph = graph, .size = limits.size, .steps = limits.steps};
+    Evict pass = {.nodes = nodes,
+                  .graph = graph,
+                  .size = limits.size,
+                  .any = limits.any,
+                  .steps = limits.steps};
     start(&pass, placement, &own);
     double before = pass.least;
     for (uint32_t stuck = 0; pass.waiting > stuck && pass.steps > 0;) {

@@ -114,7 +114,7 @@ static void random_problems(void **state) {
         Placement placement = select_places(&problem.nodes, &problem.graph, &axis, &stack, &arena);
         if (placement.nfailed > 0 && !has_clash(&problem)) {
             uint32_t must_stay, must_stay_now;
-            EvictLimits limits = {problem.size, STEPS};
+            EvictLimits limits = {problem.size, STEPS, false};
             double before = cost_left_out(&problem, &placement, &must_stay);
             bool all = evict(&problem.nodes, &problem.graph, limits, &placement, &arena);
             double after = cost_left_out(&problem, &placement, &must_stay_now);
@@ -168,7 +168,7 @@ static void moves_what_is_in_the_way(void **state) {
     Nodes nodes = make_nodes(2, (const uint32_t[]){1, 3}, &arena);
     Graph graph = plain_graph(&nodes, &arena);
     Placement placement = make_placement(1, &arena);
-    assert_true(evict(&nodes, &graph, (EvictLimits){SIZE, STEPS}, &placement, &arena));
+    assert_true(evict(&nodes, &graph, (EvictLimits){SIZE, STEPS, false}, &placement, &arena));
     assert_int_equal(placement.nfailed, 0);
     assert_true(placement.score == 0);
     assert_false(share_granules(placement.rects[0][0], placement.rects[1][0]));
@@ -184,7 +184,7 @@ static void leaves_what_it_cannot_better(void **state) {
         Nodes nodes = make_nodes(
             2, kind == 0 ? (const uint32_t[]){1, SIZE} : (const uint32_t[]){1, 3}, &arena);
         Graph graph = plain_graph(&nodes, &arena);
-        EvictLimits limits = {SIZE, kind == 2 ? 0 : STEPS};
+        EvictLimits limits = {SIZE, kind == 2 ? 0 : STEPS, false};
         Placement placement = make_placement(1, &arena);
         if (kind == 1) {
             nodes.items[0].fixed = true;
@@ -211,7 +211,7 @@ static void what_must_stay_comes_first(void **state) {
     Graph graph = plain_graph(&nodes, &arena);
     Placement placement = make_placement(1, &arena);
     placement.score = INFINITY;
-    assert_false(evict(&nodes, &graph, (EvictLimits){SIZE, STEPS}, &placement, &arena));
+    assert_false(evict(&nodes, &graph, (EvictLimits){SIZE, STEPS, false}, &placement, &arena));
     assert_int_equal(placement.nfailed, 1);
     assert_int_equal(placement.failed[0], 0);
     assert_true(placement.score == 1000);
@@ -219,10 +219,29 @@ static void what_must_stay_comes_first(void **state) {
     arena_free(&arena);
 }
 
+/* Where nothing may be left out, what must not be spilled moves too: else the second node waits for
+ * ever. */
+static void any_may_move(void **state) {
+    (void)state;
+    for (int any = 0; any < 2; any++) {
+        Arena arena;
+        arena_init(&arena);
+        Nodes nodes = make_nodes(2, (const uint32_t[]){1, 3}, &arena);
+        nodes.items[0].cost = INFINITY;
+        Graph graph = plain_graph(&nodes, &arena);
+        Placement placement = make_placement(1, &arena);
+        EvictLimits limits = {SIZE, STEPS, any};
+        assert_int_equal(evict(&nodes, &graph, limits, &placement, &arena), any);
+        assert_int_equal(placement.nfailed, !any);
+        if (any) assert_false(share_granules(placement.rects[0][0], placement.rects[1][0]));
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(random_problems),
-                                       cmocka_unit_test(moves_what_is_in_the_way),
-                                       cmocka_unit_test(leaves_what_it_cannot_better),
-                                       cmocka_unit_test(what_must_stay_comes_first)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(random_problems), cmocka_unit_test(moves_what_is_in_the_way),
+        cmocka_unit_test(leaves_what_it_cannot_better),
+        cmocka_unit_test(what_must_stay_comes_first), cmocka_unit_test(any_may_move)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,6 +5,8 @@
 #include "place/evict.h"
 #include "place/exact/pack.h"
 #include "place/select_flat.h"
+#include "support/clock.h"
+#include "support/rng.h"
 #include "support/sort.h"
 
 /* Limits of a crowded function. Above MOST_STACKED nodes only the stack by height packs well, and
@@ -45,7 +47,7 @@ static void try_stack(PlacePass *pass, const NodeStack *stack) {
     Placement placement = pass->placer->flat
                               ? select_flat(nodes, graph, &pass->axis, stack, pass->arena)
                               : select_places(nodes, graph, &pass->axis, stack, pass->arena);
-    EvictLimits limits = {pass->problem->size, evict_steps(pass)};
+    EvictLimits limits = {pass->problem->size, evict_steps(pass), pass->placer->must_fit};
     if (placement.nfailed > 0 && pass->placer->evict && !is_over_capacity(pass))
         evict(nodes, graph, limits, &placement, pass->arena);
     if (!is_better(&placement, &pass->best.placement)) return;
@@ -53,22 +55,42 @@ static void try_stack(PlacePass *pass, const NodeStack *stack) {
     pass->best.placed = placement.nfailed == 0;
 }
 
-/* The highest node is popped first. */
-static NodeStack stack_by_height(const Nodes *nodes, Arena *arena) {
-    SortKey *order = RAW_ARRAY(arena, SortKey, nodes->count);
+/* The node with the largest key is popped first. */
+static NodeStack stack_by(const SortKey *order, const Nodes *nodes, Arena *arena) {
     NodeStack stack = {.items = RAW_ARRAY(arena, uint32_t, nodes->count)};
-    for (uint32_t n = 0; n < nodes->count; n++)
-        order[n] = (SortKey){nodes->items[n].height, n};
-    sort_keys(order, nodes->count, arena);
     for (uint32_t i = 0; i < nodes->count; i++)
         if (!nodes->items[order[i].id].fixed) stack.items[stack.count++] = order[i].id;
     return stack;
 }
 
+/* The highest node is popped first; `rng`: heights count up to a half more, by chance. */
+static NodeStack stack_by_height(const Nodes *nodes, uint64_t *rng, Arena *arena) {
+    enum { UNIT = 1024, MORE = 512 };
+    SortKey *order = RAW_ARRAY(arena, SortKey, nodes->count);
+    for (uint32_t n = 0; n < nodes->count; n++) {
+        uint64_t height = nodes->items[n].height;
+        order[n] = (SortKey){rng ? height * (UNIT + rng_below(rng, MORE)) : height, n};
+    }
+    sort_keys(order, nodes->count, arena);
+    return stack_by(order, nodes, arena);
+}
+
 static void try_by_height(PlacePass *pass) {
     if (pass->best.placed || !pass->placer->by_height) return;
-    NodeStack stack = stack_by_height(pass->problem->nodes, pass->arena);
+    NodeStack stack = stack_by_height(pass->problem->nodes, NULL, pass->arena);
     try_stack(pass, &stack);
+}
+
+/* Begins again and again elsewhere: eviction ends in another place each time. */
+static void try_shuffled(PlacePass *pass) {
+    uint64_t each = evict_steps(pass), rng = pass->placer->seed | 1;
+    if (is_over_capacity(pass)) return;
+    for (uint64_t used = 0; used < pass->placer->shuffle_steps && !pass->best.placed;
+         used += each) {
+        if (clock_is_past(pass->placer->deadline)) return;
+        NodeStack stack = stack_by_height(pass->problem->nodes, &rng, pass->arena);
+        try_stack(pass, &stack);
+    }
 }
 
 static void try_other_metrics(PlacePass *pass) {
@@ -157,6 +179,7 @@ static void try_exact(PlacePass *pass) {
 static void place_all(PlacePass *pass) {
     try_stack(pass, &pass->best.stack);
     try_by_height(pass);
+    try_shuffled(pass);
     try_exact(pass);
     try_other_metrics(pass);
 }

@@ -86,7 +86,35 @@ static void more_passes_are_never_worse(void **state) {
     assert_true(placed[0] > 0 && placed[CHOICES - 1] > placed[0]);
 }
 
+/* Shuffled stacks leave no more out, and find places where the others find none. */
+static void shuffles_find_more(void **state) {
+    (void)state;
+    uint32_t placed[2] = {0};
+    for (uint64_t seed = 0; seed < 80 + test_count(); seed++) {
+        Arena arena;
+        arena_init(&arena);
+        ColourProblem problem = random_nodes(seed, &arena);
+        Pressure pressure = find_pressure(&problem.nodes, &arena);
+        PlaceProblem whole = {&problem.nodes, &pressure, problem.size};
+        double before = INFINITY;
+        for (int shuffles = 0; shuffles < 2; shuffles++) {
+            Placer placer = {.evict = true,
+                             .by_height = true,
+                             .must_fit = true,
+                             .shuffle_steps = shuffles ? 4000000 : 0};
+            Placed found = place(&whole, &placer, &arena);
+            check(&problem, &found);
+            assert_true(found.placement.score <= before);
+            before = found.placement.score;
+            placed[shuffles] += found.placed;
+        }
+        arena_free(&arena);
+    }
+    assert_true(placed[1] > placed[0]);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(more_passes_are_never_worse)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(more_passes_are_never_worse),
+                                       cmocka_unit_test(shuffles_find_more)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

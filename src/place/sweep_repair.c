@@ -119,8 +119,8 @@ bool sweep_repair(SweepPass *pass, size_t at) {
             found.rects[n] = &near.rects[n];
         found.rects[last] = NULL;
         placement_fail(&found, &near.nodes, last);
-        placed =
-            evict(&near.nodes, &graph, (EvictLimits){pass->size, STEPS_OF_EACH}, &found, &scratch);
+        placed = evict(&near.nodes, &graph, (EvictLimits){pass->size, STEPS_OF_EACH, false}, &found,
+                       &scratch);
         if (placed) take_over(&near, &found, hull_of(pass, &pass->alike[id]).first);
     }
     arena_free(&scratch);

@@ -95,6 +95,16 @@ static void set_exact_steps(const State *state, bool spilled, Placer *placer) {
     placer->exact_steps_of_each = placer->exact_steps / THOUSAND * OF_EACH;
 }
 
+/* Where nothing is to be spilled. Text with spill code had places before, so it is worth a longer
+ * search: where it finds none, what is spilled is spilled anew. */
+static void set_shuffles(const State *state, Placer *placer) {
+    enum { SHUFFLE_STEPS = 200000000 };
+    if (!state->method.must_fit || !has_spill_code(state->facts->func)) return;
+    placer->must_fit = true;
+    if (state->method.place == PLACE_EXACT)
+        placer->shuffle_steps = SHUFFLE_STEPS * state->method.scale;
+}
+
 Placer state_placer(const State *state, bool spilled) {
     const Method *method = &state->method;
     bool more = method->place >= PLACE_EVICT;
@@ -107,6 +117,7 @@ Placer state_placer(const State *state, bool spilled) {
                      .seed = state->facts->seed,
                      .deadline = state->facts->deadline};
     if (method->place == PLACE_EXACT) set_exact_steps(state, spilled, &placer);
+    if (!spilled) set_shuffles(state, &placer);
     return placer;
 }
 
@@ -175,7 +186,7 @@ static void place_anywhere(State *state) {
 static EvictLimits evict_limits(const State *state) {
     enum { LEAST = 2000000, PER_EDGE = 10 };
     uint64_t steps = LEAST + PER_EDGE * state->now.graph.edges;
-    return (EvictLimits){state->facts->size, steps * state->method.scale};
+    return (EvictLimits){state->facts->size, steps * state->method.scale, false};
 }
 
 /* Nodes go where the hints say; after the first round those without a place evict others. */
