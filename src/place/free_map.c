@@ -57,6 +57,26 @@ static void split_part(FreeMap *map, PartAt at) {
     make_alike(&map->parts[pair + 1], free, at.span / 2);
 }
 
+/* No branch on whether a half is free all over: that cannot be foretold, and keeps loops from
+ * becoming vectors. */
+static inline void join_lanes(FreePart *restrict part, const FreePart *restrict halves,
+                              uint32_t half) {
+    const FreePart *restrict lower = halves, *restrict upper = halves + 1;
+    for (int m = 0; m < LANES; m++) {
+        uint32_t a = lower->longest[m], b = upper->longest[m];
+        uint32_t across = lower->suffix[m] + upper->prefix[m], longer = a > b ? a : b;
+        part->longest[m] = across > longer ? across : longer;
+    }
+    for (int m = 0; m < LANES; m++) {
+        uint32_t whole = 0 - (uint32_t)(lower->prefix[m] == half);
+        part->prefix[m] = lower->prefix[m] + (upper->prefix[m] & whole);
+    }
+    for (int m = 0; m < LANES; m++) {
+        uint32_t whole = 0 - (uint32_t)(upper->suffix[m] == half);
+        part->suffix[m] = upper->suffix[m] + (lower->suffix[m] & whole);
+    }
+}
+
 /* A part from its halves; where they are alike, they are not needed. */
 static void join_halves(FreeMap *map, PartAt at) {
     FreePart *part = &map->parts[at.part];
@@ -69,32 +89,32 @@ static void join_halves(FreeMap *map, PartAt at) {
         map->spare = pair;
         return;
     }
-    for (int m = 0; m < LANES; m++) {
-        uint32_t a = lower->longest[m], b = upper->longest[m];
-        uint32_t across = lower->suffix[m] + upper->prefix[m], longer = a > b ? a : b;
-        part->longest[m] = across > longer ? across : longer;
-    }
-    for (int m = 0; m < LANES; m++)
-        part->prefix[m] = lower->prefix[m] + (lower->prefix[m] == half ? upper->prefix[m] : 0);
-    for (int m = 0; m < LANES; m++)
-        part->suffix[m] = upper->suffix[m] + (upper->suffix[m] == half ? lower->suffix[m] : 0);
+    join_lanes(part, lower, half);
 }
 
-/* Recursion as deep as the tree. */
-static void change(FreeMap *map, PartAt at, Rect rect, bool give) {
-    if (rect.high <= at.low || at.low + at.span <= rect.low) return;
+/* Granules [low, high) that become free in `given` quadrants and taken in the others of a
+ * rectangle.
+ */
+typedef struct {
+    uint32_t low, high;
+    uint8_t keep, given; /* of what was free, and what is free besides */
+} Change;
+
+/* The part meets the change. Recursion as deep as the tree. */
+static void change(FreeMap *map, PartAt at, const Change *what) {
     FreePart *part = &map->parts[at.part];
     if (!part->children) {
-        uint8_t free = give ? part->free | rect.mask : part->free & (uint8_t)~rect.mask;
+        uint8_t free = (part->free & what->keep) | what->given;
         if (free == part->free) return;
-        if (rect.low <= at.low && at.low + at.span <= rect.high) {
+        if (what->low <= at.low && at.low + at.span <= what->high) {
             make_alike(part, free, at.span);
             return;
         }
         split_part(map, at);
     }
-    change(map, lower_half(map, at), rect, give);
-    change(map, upper_half(map, at), rect, give);
+    uint32_t middle = at.low + at.span / 2;
+    if (what->low < middle) change(map, lower_half(map, at), what);
+    if (what->high > middle) change(map, upper_half(map, at), what);
     join_halves(map, at);
 }
 
@@ -114,12 +134,17 @@ FreeMap free_map_make(uint32_t size, Arena *arena) {
     return map;
 }
 
+static void change_rect(FreeMap *map, Rect rect, bool give) {
+    Change what = {rect.low, rect.high, give ? 0xF : (uint8_t)~rect.mask, give ? rect.mask : 0};
+    if (rect.low < rect.high && rect.low < map->span) change(map, root(map), &what);
+}
+
 void free_map_take(FreeMap *map, Rect rect) {
-    change(map, root(map), rect, false);
+    change_rect(map, rect, false);
 }
 
 void free_map_give(FreeMap *map, Rect rect) {
-    change(map, root(map), rect, true);
+    change_rect(map, rect, true);
 }
 
 /* ---- searches ---- */
