@@ -44,6 +44,7 @@ typedef struct {
     const Target *target;
     const Options *options;
     Arena *arena; /* of the function */
+    Arena search; /* of facts that are used as long as places are looked for */
     DiagQueue *diags;
     Facts facts;
     Floor floor;
@@ -79,9 +80,9 @@ static double find_deadline(const Job *job) {
 }
 
 /* Facts of what was made of `func`, and what the user asked for. */
-static Facts make_facts(const Job *job, const Func *func, const Split *split, const Live *live) {
+static Facts make_facts(Job *job, const Func *func, const Split *split, const Live *live) {
     const Options *options = job->options;
-    Facts facts = facts_make(split->func, live, job->target, job->arena);
+    Facts facts = facts_make(split->func, live, job->target, job->arena, &job->search);
     facts.names = name_tensors(func, split, job->arena);
     facts.coalesce = options->coalesce;
     facts.remat = options->remat;
@@ -487,6 +488,13 @@ static AllocStatus check_placed(Job *job, const Live *live) {
 
 /* ---- the whole ---- */
 
+/* What is told of the result needs only the rest, and checking it takes memory too. */
+static void end_search(Job *job) {
+    arena_free(&job->search);
+    job->facts.uncut = NULL;
+    job->facts.sources = (Sources){0};
+}
+
 static AllocStatus find_allocation(Job *job) {
     enum { ANYTIME = 9 };
     bool *needed = NEW_ARRAY(job->arena, bool, job->func->ninsts);
@@ -513,6 +521,7 @@ static AllocStatus find_allocation(Job *job) {
     else if (spill_everywhere(job) != ALLOCATED)
         return NOT_ALLOCATED;
     finish(job);
+    end_search(job);
     if (has_spilled(job)) return tell_spilled(job, peak);
     if (job->options->effort < ANYTIME && is_out_of_time(job)) return tell_out_of_time(job);
     if (is_verified(job)) return ALLOCATED;
@@ -651,7 +660,9 @@ Allocation allocate(const Func *func, const Target *target, const Options *optio
     report_begin(func, options, &job.log);
     if (options->previous && !job.earlier.func)
         diag_warning(diags, func->span, "the earlier allocation has no function of this name");
+    arena_init(&job.search);
     job.result.status = find_allocation(&job);
+    end_search(&job);
     if (job.result.status == ALLOCATED) {
         double begin = clock_now();
         job.result.func = job.code.func;

@@ -35,7 +35,7 @@ static Allocation run(const Module *module, Options options, Arena *arena) {
 
 static State *make_state(const Module *module, Facts *facts, Arena *arena) {
     Live live = live_range(module->funcs, arena);
-    *facts = facts_make(module->funcs, &live, &module->target, arena);
+    *facts = facts_make(module->funcs, &live, &module->target, arena, arena);
     State *state = state_make(facts, (Method){.name = "test", .place = PLACE_EVICT, .scale = 1});
     rewrite_state(state);
     analyse_state(state);
@@ -82,10 +82,10 @@ static void what_cannot_fit_is_told_at_once(void **unused) {
     Facts facts;
     const Module *module = make_body(&arena, 31, TWO_PINNED("8"));
     Live live = live_range(module->funcs, &arena);
-    facts = facts_make(module->funcs, &live, &module->target, &arena);
+    facts = facts_make(module->funcs, &live, &module->target, &arena, &arena);
     assert_int_equal(infeasible_instruction(&facts), 1);
     module = make_body(&arena, 32, TWO_PINNED("8"));
-    facts = facts_make(module->funcs, &live, &module->target, &arena);
+    facts = facts_make(module->funcs, &live, &module->target, &arena, &arena);
     assert_int_equal(infeasible_instruction(&facts), UINT32_MAX);
     arena_free(&arena);
 }
@@ -104,7 +104,7 @@ static void what_is_refused_has_no_places(void **unused) {
     arena_init(&arena);
     const Module *module = make_body(&arena, 1024, BODY);
     Live live = live_range(module->funcs, &arena);
-    Facts facts = facts_make(module->funcs, &live, &module->target, &arena);
+    Facts facts = facts_make(module->funcs, &live, &module->target, &arena, &arena);
     assert_int_equal(infeasible_instruction(&facts), UINT32_MAX);
     assert_int_equal(impossible_instruction(&facts), 7);
     DiagQueue diags;

@@ -90,7 +90,7 @@ static void memory_is_linear_in_what_is_live(void **unused) {
     arena_init(&arena);
     Module *module = all_at_once(COUNT, &arena);
     Live live = live_range(module->funcs, &arena);
-    Facts facts = facts_make(module->funcs, &live, &module->target, &arena);
+    Facts facts = facts_make(module->funcs, &live, &module->target, &arena, &arena);
     State *state = state_make(&facts, (Method){.name = "test", .place = PLACE_EVICT, .scale = 1});
     rewrite_state(state);
     analyse_state(state);

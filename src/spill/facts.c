@@ -1,6 +1,7 @@
 #include "spill/facts.h"
 
-Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena) {
+Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena,
+                 Arena *search) {
     Facts facts = {.func = func,
                    .target = target,
                    .size = target_granules(target),
@@ -12,9 +13,9 @@ Facts facts_make(const Func *func, const Live *live, const Target *target, Arena
                    .split = true,
                    .max_reloads = UINT64_MAX,
                    .seed = 1};
-    facts.sources = sources_make(&facts.plan, arena);
-    Round *uncut = NEW(arena, Round);
-    *uncut = analyse_uncut(func, live, target, arena);
+    facts.sources = sources_make(&facts.plan, search);
+    Round *uncut = NEW(search, Round);
+    *uncut = analyse_uncut(func, live, target, search);
     facts.uncut = uncut;
     return facts;
 }

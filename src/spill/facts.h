@@ -31,7 +31,9 @@ typedef struct {
 } Facts;
 
 /* Facts of a function whose ranges are `live`, with every optimisation on, no limit and no names;
- * the caller sets what was asked for. O(accesses log accesses). */
-Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena);
+ * the caller sets what was asked for. `search` holds `sources` and `uncut`, which are used as long
+ * as places are looked for. O(accesses log accesses). */
+Facts facts_make(const Func *func, const Live *live, const Target *target, Arena *arena,
+                 Arena *search);
 
 #endif

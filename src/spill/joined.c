@@ -102,7 +102,7 @@ JoinedCopies join_copies(const Facts *facts, const bool *apart, Arena *arena) {
 
 Facts joined_facts(const Facts *facts, const JoinedCopies *joined, Arena *arena) {
     Live live = live_range(joined->func, arena);
-    Facts own = facts_make(joined->func, &live, facts->target, arena);
+    Facts own = facts_make(joined->func, &live, facts->target, arena, arena);
     Facts all = *facts;
     all.func = own.func;
     all.live = own.live;

@@ -41,7 +41,8 @@ static void begin(Test *test, uint64_t seed, uint32_t percent, uint32_t more) {
     Module *module = straight_code(&test->arena, 60, 15, percent, seed);
     test->module = module;
     test->live = live_range(module->funcs, &test->arena);
-    test->facts = facts_make(module->funcs, &test->live, &module->target, &test->arena);
+    test->facts =
+        facts_make(module->funcs, &test->live, &module->target, &test->arena, &test->arena);
     test->facts.remat = false;
     test->facts.size *= more;
     test->state =
