@@ -96,8 +96,9 @@ static bool cut(const Strategy *row, State *state) {
 
 /* Past the cap on reloads every copy serves one access only: true where that is new. */
 static bool pass_cap(State *state) {
+    if (state->minimal) return false;
     DmaSum sum = sum_dmas(state->code.func, state->facts->target);
-    if (state->minimal || sum.reloads <= state->facts->max_reloads) return false;
+    if (sum.reloads <= state->facts->max_reloads) return false;
     state->minimal = true;
     state->hinted = false;
     for (uint32_t t = 0; t < state->plan.func->ntensors; t++)
@@ -109,6 +110,7 @@ static bool pass_cap(State *state) {
  * make up for it: a choice of gaps leaves little to take back, cuts at every access a lot. */
 static bool is_too_dear(const Strategy *row, const State *state, int64_t best) {
     enum { OF_CHOICE = 10, OF_CUTS = 2 };
+    if (best == INT64_MAX) return false;
     int64_t cycles = state_cycles(state);
     return cycles - cycles / (row->start == START_UNCUT ? OF_CUTS : OF_CHOICE) > best;
 }
@@ -127,7 +129,8 @@ static const char *run_rounds(const Strategy *row, State *state, int64_t best) {
         if (!more && row->spiller != SPILL_CHAITIN) return "nothing left to cut";
         if (more) {
             rewrite_state(state);
-            if (state->rounds == 0) state->chosen = state_cycles(state);
+            if (state->rounds == 0 && row->start == START_CHOICE)
+                state->chosen = state_cycles(state);
             if (is_too_dear(row, state, best)) return "too dear";
             analyse_state(state);
         }
@@ -216,9 +219,14 @@ typedef struct {
     Floor *floor;
     int64_t before; /* cycles of the DMAs of the function as it came */
     State *best;    /* NULL: none yet */
+    int64_t least;  /* cycles of its DMAs; INT64_MAX: none yet */
     int64_t chosen; /* cycles of a choice of gaps in all of the room, placed or not; 0: none yet */
     PhaseSeconds seconds;
 } Race;
+
+static Race race_begin(Writer *log, Floor *floor, int64_t before) {
+    return (Race){.log = log, .floor = floor, .before = before, .least = INT64_MAX};
+}
 
 /* The state begins with the cuts and places of the best result. */
 static void begin_with(const State *best, State *state) {
@@ -234,21 +242,27 @@ static void add_seconds(Race *race, PhaseSeconds more) {
     race->seconds.spill += more.spill;
 }
 
+/* Returns the one that is not kept, or NULL. */
+static State *take_cheaper(Race *race, State *state) {
+    int64_t cycles = state_cycles(state);
+    if (race->best && cycles >= race->least) return state;
+    State *worse = race->best;
+    race->best = state;
+    race->least = cycles;
+    return worse;
+}
+
 static void run_row(const Facts *facts, const Strategy *row, Method method, Race *race) {
     State *state = state_make(facts, method);
     if (row->start == START_BEST) begin_with(race->best, state);
-    int64_t least = race->best ? state_cycles(race->best) : INT64_MAX;
     State *worse = state;
     const char *why =
-        row->start == START_TIME ? spill_in_time(state) : run_rounds(row, state, least);
+        row->start == START_TIME ? spill_in_time(state) : run_rounds(row, state, race->least);
     report_tried(state, why, race->log);
     if (row->start == START_CHOICE && row->percent == 0 && !row->flat && race->chosen == 0)
         race->chosen = state->chosen;
     add_seconds(race, state->seconds);
-    if (!why && state_cycles(state) < least) {
-        worse = race->best;
-        race->best = state;
-    }
+    if (!why) worse = take_cheaper(race, state);
     if (worse) state_free(worse);
 }
 
@@ -258,12 +272,12 @@ static bool is_near(const Facts *facts, const Race *race) {
     enum { PART = 100 };
     if (!race->best || race->chosen == 0 || facts->func->nloops > 0) return false;
     int64_t spilled = race->chosen - race->before;
-    return state_cycles(race->best) <= race->chosen + spilled / PART;
+    return race->least <= race->chosen + spilled / PART;
 }
 
 /* True where the best result spills nothing, or gains by it. */
 static bool is_free(const Race *race) {
-    return race->best && state_cycles(race->best) <= race->before;
+    return race->best && race->least <= race->before;
 }
 
 bool is_search_brief(const Facts *facts, const Options *options) {
@@ -277,7 +291,7 @@ static bool is_over(const Facts *facts, const Options *options, const Race *race
     if (clock_is_past(facts->deadline)) return true;
     if (!race->best) return false;
     if (is_search_brief(facts, options) && is_free(race)) return true;
-    return floor_is_reached(race->floor, saturating_sub(state_cycles(race->best), race->before));
+    return floor_is_reached(race->floor, saturating_sub(race->least, race->before));
 }
 
 /* True if the row is not worth its time where everything fits: but for short functions, only what
@@ -312,7 +326,7 @@ static bool race_joined(const Facts *facts, const Options *options, bool *apart,
     Arena arena;
     arena_init(&arena);
     JoinedCopies joined = join_copies(facts, apart, &arena);
-    Race other = {.log = race->log, .floor = race->floor, .before = race->before};
+    Race other = race_begin(race->log, race->floor, race->before);
     Facts own;
     bool good = true;
     if (joined.func) {
@@ -322,10 +336,7 @@ static bool race_joined(const Facts *facts, const Options *options, bool *apart,
     }
     if (other.best) good = part_joined(facts, &joined, other.best, apart);
     State *worse = other.best;
-    if (worse && good && (!race->best || state_cycles(other.best) < state_cycles(race->best))) {
-        worse = race->best;
-        race->best = other.best;
-    }
+    if (worse && good) worse = take_cheaper(race, other.best);
     if (worse) state_free(worse);
     add_seconds(race, other.seconds);
     arena_free(&arena);
@@ -334,7 +345,7 @@ static bool race_joined(const Facts *facts, const Options *options, bool *apart,
 
 State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log) {
     enum { MOST_TRIES = 2 };
-    Race race = {.log = log, .floor = floor, .before = sum_dmas(facts->func, facts->target).cycles};
+    Race race = race_begin(log, floor, sum_dmas(facts->func, facts->target).cycles);
     run_table(facts, options, &race);
     Arena arena;
     arena_init(&arena);

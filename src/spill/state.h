@@ -57,7 +57,7 @@ typedef struct {
     Round now;          /* its analysis and places */
     Arena round_memory; /* of `now`; owned */
     uint32_t rounds;
-    int64_t chosen; /* cycles of the code of the first round */
+    int64_t chosen; /* cycles of the code of the first round, where that is a choice of gaps */
     double score;   /* of the last round in which something found no place */
     double *cost;   /* [ntensors of the code] of the last round */
     Writer log;     /* the lines of -v; owned */
