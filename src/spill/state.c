@@ -141,8 +141,8 @@ static bool place_partners(State *state, const PlaceProblem *problem, const Plac
 }
 
 /* Pairs from which on a graph is not built where places are found without it: where nothing is
- * spilled and no copies could be elided; and from which on none is ever built. */
-enum { LARGE_GRAPH = 1 << 22, LARGEST_GRAPH = 1 << 28 };
+ * spilled and no copies could be elided, or else; and from which on none is ever built. */
+enum { LARGE_GRAPH = 1 << 22, HUGE_GRAPH = 1 << 25, LARGEST_GRAPH = 1 << 28 };
 
 static bool has_elidable_copies(State *state) {
     const Round *now = &state->now;
@@ -154,7 +154,7 @@ static bool has_elidable_copies(State *state) {
 static bool place_by_sweep(State *state) {
     Round *now = &state->now;
     if (now->conflicts <= LARGE_GRAPH || now->pressure.peak > state->facts->size) return false;
-    if (now->conflicts <= LARGEST_GRAPH &&
+    if (now->conflicts <= HUGE_GRAPH &&
         (plan_spills(&state->plan) || state->method.place == PLACE_SELECT ||
          has_elidable_copies(state)))
         return false;
