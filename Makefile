@@ -130,8 +130,8 @@ coverage:
 	mkdir -p $(BUILD)/coverage
 	ln -sfn . $(BUILD)/coverage/sanitised
 	$(MAKE) BUILD=$(BUILD)/coverage CFLAGS="-O0 -DNDEBUG --coverage" tests $(BUILD)/coverage/test/faults.so
-	find $(BUILD)/coverage -name '*.gcda' -delete
-	-scripts/test/run $(BUILD)/coverage
+	rm -rf $(BUILD)/coverage/runs
+	-GCOV_PREFIX=$(abspath $(BUILD))/coverage/runs GCOV_ERROR_FILE=/dev/null scripts/test/run $(BUILD)/coverage
 	scripts/coverage $(BUILD)/coverage
 
 # Needs gcc and clang; some minutes.

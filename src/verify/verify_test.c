@@ -1400,6 +1400,150 @@ static void remainders(void **state) {
                    "`g` reads %c, but bytes 0-7 in partitions 0-7 hold no value (i = 1)");
 }
 
+/* Two homes lie over each other in part, wherever that is in a home of rows and blocks: what the
+ * later store has taken is lost to the byte, nothing else. */
+#define OVER_HEAD                                                                                  \
+    "  tensor %%t : sb<3*4x20xu8>%s\n"                                                             \
+    "  tensor %%u : sb<1x%dxu8>%s\n"
+
+static void homes_in_part(void **state) {
+    (void)state;
+    enum { BYTES = 20, BLOCK = 4 * BYTES, ALL = 3 * BLOCK };
+    static const int lengths[] = {1, 7, 16, 20, 36, 64}, places[] = {0, 64, 128, 192};
+    for (int i = 0; i < 6 * 4; i++) {
+        int length = lengths[i / 4], from = places[i % 4], to = from + length;
+        int keys[] = {from - 1, from, to - 1, to};
+        for (int k = 0; k < 4; k++) {
+            if (keys[k] < 0 || keys[k] >= ALL) continue;
+            int block = keys[k] / BLOCK, row = keys[k] % BLOCK / BYTES, byte = keys[k] % BYTES;
+            char original[512], result[1024], use[64];
+            snprintf(use, sizeof use, "[%d](%d..%d, %d..%d)", block, row, row + 1, byte, byte + 1);
+            snprintf(original, sizeof original,
+                     OVER_HEAD "  %%t = f\n  %%u = g\n  use %%t%s\n  use %%u\n", "", length, "",
+                     use);
+            snprintf(result, sizeof result,
+                     OVER_HEAD "  tensor %%ht : dram<3*4x20xu8> at 0 !of=t\n"
+                               "  tensor %%hu : dram<1x%dxu8> at %d !of=u\n"
+                               "  %%t = f\n  %%ht = save %%t !spill\n"
+                               "  %%u = g\n  %%hu = save %%u !spill\n"
+                               "  %%t = load %%ht !reload\n  use %%t%s\n"
+                               "  %%u = load %%hu !reload\n  use %%u\n",
+                     " at 0:0, 32:0, 64:0", length, " at 96:0", length, from, use);
+            bool lost = keys[k] >= from && keys[k] < to;
+            char fault[256];
+            snprintf(fault, sizeof fault,
+                     "`use` reads %%t, but block %d, bytes %d-%d in partitions %d-%d hold no value",
+                     block, byte, byte, row, row);
+            if (lost)
+                reject(original, result, fault);
+            else
+                accept(original, result);
+        }
+    }
+}
+
+/* A store to part of a home takes the rows from its first to its last byte: what another home had
+ * put between them is not the block's old value. */
+static void store_of_part(void **state) {
+    (void)state;
+    static const struct {
+        const char *use;
+        bool lost;
+    } uses[] = {{"use %t(0..1, 0..2)", false},
+                {"use %t(0..1, 2..16)", true},
+                {"use %t(0..1, 16..20)", false},
+                {"use %t(3..4, 0..20)", false},
+                {"use %u", true}};
+    for (size_t i = 0; i < sizeof uses / sizeof *uses; i++) {
+        char original[512], result[1024];
+        snprintf(original, sizeof original,
+                 "  tensor %%t : sb<4x20xu8>\n  tensor %%u : sb<1x16xu8>\n"
+                 "  %%t = f\n  %%u = g\n  %s\n",
+                 uses[i].use);
+        snprintf(result, sizeof result,
+                 "  tensor %%t : sb<4x20xu8> at 0:0\n  tensor %%u : sb<1x16xu8> at 32:0\n"
+                 "  tensor %%ht : dram<4x20xu8> at 0 !of=t\n"
+                 "  tensor %%hu : dram<1x16xu8> at 0 !of=u\n"
+                 "  %%t = f\n  %%u = g\n  %%ht = save %%t !spill\n  %%hu = save %%u !spill\n"
+                 "  %%ht(0..4, 0..2) = save %%t(0..4, 0..2) !spill\n"
+                 "  %%t = load %%ht !reload\n  %%u = load %%hu !reload\n  %s\n",
+                 uses[i].use);
+        Case test = {original, result, NULL, PLACED};
+        if (uses[i].lost)
+            test.fault = i == 4 ? "`use` reads %u, but bytes 0-15 in partitions 0-0 hold no value"
+                                : "`use` reads %t, but bytes 2-15 in partitions 0-0 hold no value";
+        check(test);
+    }
+}
+
+/* What lies where an output lies is wrong at the end, whoever reads it. */
+static void outputs_at_the_end(void **state) {
+    (void)state;
+    const char *original = "  tensor %a : sb<8x8xu8> output\n"
+                           "  tensor %b : sb<8x8xu8>\n"
+                           "  %a = f\n"
+                           "  %b = g\n";
+    char result[512];
+    snprintf(result, sizeof result, "%s", changed(original, " output", " output at 0:0"));
+    accept(original, changed(result, "%b : sb<8x8xu8>", "%b : sb<8x8xu8> at 0:8"));
+    reject_changed(
+        original, result, "%b : sb<8x8xu8>", "%b : sb<8x8xu8> at 0:0",
+        "the function returns %a, but bytes 0-7 in partitions 0-7 were overwritten by %b");
+}
+
+static void leaves_the_area(void **state) {
+    (void)state;
+    const char *original = "  tensor %a : sb<8x8xu8>\n  %a = f\n  use %a\n";
+    const char *result = "  tensor %a : sb<8x8xu8> at 0:0\n"
+                         "  tensor %h : dram<8x8xu8> at 64 !of=a\n"
+                         "  %a = f\n  %h = save %a !spill\n  %a = load %h !reload\n  use %a\n";
+    accept(original, result);
+    reject_changed(original, result, "at 64", "at 65", "%h at 65 is not aligned to 64 bytes");
+    /* The parser refuses what no number holds, so it is put in behind it. */
+    Arena arena;
+    Module before, after;
+    DiagQueue diags;
+    arena_init(&arena);
+    diag_init(&diags, &arena);
+    const Func *func = parse(&arena, original, &before), *placed = parse(&arena, result, &after);
+    after.funcs[0].tensors[1].offset = INT64_MAX / 64 * 64;
+    assert_false(verify(func, placed, &after.target, PLACED, &diags));
+    assert_string_equal(diags.items[0].text.text, "%h leaves the spill area");
+    arena_free(&arena);
+}
+
+/* Fixed tensors and a copy between them that is marked as elided: it is where both lie alike. */
+static void fixed_ends(void **state) {
+    (void)state;
+    static const struct {
+        const char *a, *b, *copy, *use;
+        uint32_t lost;
+    } cases[] = {
+        {"0:0", "0:0", "%b = copy %a !elided", "use %a, %b", 0},
+        {"0:0", "0:8", "%b = copy %a !elided", "use %a, %b", 0},
+        /* What is no elided copy writes over its own operand. */
+        {"0:0", "0:4", "%b = copy %a !elided", "use %a", 2},
+        {"0:0", "0:0", "%b = copy %a", "use %b", 1},
+        {"0:0", "0:0", "%b(0..8, 0..4) = copy %a(0..8, 4..8) !elided", "use %b(0..8, 0..4)", 1},
+        {"0:0", "32:0", "%b = copy %a !elided\n  %a = g", "use %a, %b", 0},
+        {"0:0", "0:0", "%b = copy %a !elided\n  %a = g", "use %b", 1},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char body[512];
+        snprintf(body, sizeof body,
+                 "  tensor %%a : sb<8x8xu8> at %s\n  tensor %%b : sb<8x8xu8> at %s\n"
+                 "  %%a = f\n  %s\n  %s\n",
+                 cases[i].a, cases[i].b, cases[i].copy, cases[i].use);
+        Arena arena;
+        Module module;
+        FixedOverlap found[MOST_OVERLAPS];
+        arena_init(&arena);
+        uint32_t lost = verify_fixed(parse(&arena, body, &module), found);
+        if (lost != cases[i].lost) fail_msg("%u overlaps:\n%s", lost, body);
+        arena_free(&arena);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(placement),
@@ -1443,6 +1587,11 @@ int main(void) {
         cmocka_unit_test(remainders),
         cmocka_unit_test(loops_in_loops),
         cmocka_unit_test(many_blocks),
+        cmocka_unit_test(homes_in_part),
+        cmocka_unit_test(store_of_part),
+        cmocka_unit_test(outputs_at_the_end),
+        cmocka_unit_test(leaves_the_area),
+        cmocka_unit_test(fixed_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
