@@ -430,14 +430,19 @@ static void say_blocks(Explain *pass, const bool *blocks, int64_t total) {
 }
 
 /* The instruction of the input after or before which an inserted one stands, and its condition. */
-static void say_transfer(Explain *pass, uint32_t point) {
+static void say_transfer(Explain *pass, uint32_t point, uint32_t u) {
     const Func *func = pass->about->result->func;
     const Inst *inst = &func->insts[point];
     bool save = inst->kind == OP_SAVE;
     const Operand *far = save ? inst_dst(inst) : inst_src(inst);
+    uint32_t near = (save ? inst_src(inst) : inst_dst(inst))->tensor;
     int64_t runs = inst_runs(func, inst);
     SAY(pass, save ? "  Saved to " : "  Loaded from ");
     say_name(pass, func->tensors[far->tensor].name);
+    if (near != u) {
+        SAY(pass, save ? " from " : " into ");
+        say_name(pass, func->tensors[near].name);
+    }
     SAY(pass, save ? " after " : " before ");
     say_result_point(pass, point, save ? -1 : 1);
     if (inst->condition) {
@@ -445,6 +450,12 @@ static void say_transfer(Explain *pass, uint32_t point) {
         print_condition(func, inst->condition, pass->out);
     }
     SAY(pass, ", %" PRId64 " time%s.\n", runs, runs == 1 ? "" : "s");
+}
+
+/* True for the tensor of the result, and for working copies of what it is of. */
+static bool is_copy_or(const Explain *pass, uint32_t t, uint32_t u) {
+    const Rewritten *result = pass->about->result;
+    return t == u || (result->role[t] == ROLE_COPY && result->origin[t] == result->origin[u]);
 }
 
 /* What becomes of the blocks that do not stay. */
@@ -463,12 +474,15 @@ static void say_leaving(Explain *pass, uint32_t u) {
         say_blocks(pass, pass->leaving.blocks[u], tensor->blocks);
         SAY(pass, ".\n");
     }
+    if (pass->leaving.all[u] > count)
+        SAY(pass, "  With those that come back to working copies %" PRId64 " leave.\n",
+            pass->leaving.all[u]);
     uint32_t told = 0;
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
-        if ((dma_is_store(inst) && inst_src(inst)->tensor == u) ||
-            (dma_is_reload(inst) && inst_dst(inst)->tensor == u))
-            if (++told <= MOST_LISTED) say_transfer(pass, p);
+        if ((dma_is_store(inst) && is_copy_or(pass, inst_src(inst)->tensor, u)) ||
+            (dma_is_reload(inst) && is_copy_or(pass, inst_dst(inst)->tensor, u)))
+            if (++told <= MOST_LISTED) say_transfer(pass, p, u);
     }
     if (told > MOST_LISTED) SAY(pass, "  And %u more transfers.\n", told - MOST_LISTED);
 }

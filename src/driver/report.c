@@ -103,20 +103,33 @@ void report_rest(const Facts *facts, Writer *log) {
     if (facts->named) LOG(log, facts->func, "  tried again without what it leaves out:");
 }
 
+/* [tensors of the facts] blocks that leave of what still has its own declaration. */
+static int64_t *count_leaving(const Reported *result, Arena *scratch) {
+    const Rewritten *current = result->code;
+    int64_t *count = NEW_ARRAY(scratch, int64_t, result->facts->func->ntensors);
+    Leaving leaving = leaving_blocks(current->func, scratch);
+    for (uint32_t t = 0; t < current->func->ntensors; t++) {
+        if (current->role[t] != ROLE_KEPT && current->role[t] != ROLE_PART) continue;
+        int64_t *most = &count[current->origin[t]];
+        if (leaving.all[t] > *most) *most = leaving.all[t];
+    }
+    return count;
+}
+
 int64_t *count_spilled(const Reported *result, Arena *scratch) {
     const Rewritten *current = result->code;
     const Func *func = current->func;
     int64_t *spilled = NEW_ARRAY(scratch, int64_t, result->facts->func->ntensors);
-    Leaving leaving = leaving_blocks(func, scratch);
+    const int64_t *leaving = count_leaving(result, scratch);
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         for (uint32_t o = 0; current->origin_inst[i] == INSERTED && o < inst->ndst + inst->nsrc;
              o++) {
             uint32_t t = inst->operands[o].tensor, origin = current->origin[t];
             int64_t all = result->facts->func->tensors[origin].blocks;
-            bool copy = current->role[t] == ROLE_COPY ||
-                        (current->role[t] == ROLE_PART && leaving.count[t] == 0);
-            int64_t blocks = copy ? all : current->role[t] == ROLE_HOME ? 0 : leaving.count[t];
+            bool copy = current->role[t] == ROLE_COPY || current->role[t] == ROLE_PART;
+            int64_t blocks = current->role[t] == ROLE_HOME ? 0 : leaving[origin];
+            if (copy && leaving[origin] == 0) blocks = all;
             if (spilled[origin] < blocks) spilled[origin] = blocks;
         }
     }
@@ -172,14 +185,14 @@ static void log_leaving(const Reported *result, Writer *log) {
     Leaving leaving = leaving_blocks(func, &scratch);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         uint8_t role = result->code->role[t];
-        if (leaving.count[t] == 0 || (role != ROLE_KEPT && role != ROLE_PART)) continue;
+        if (leaving.all[t] == 0 || (role != ROLE_KEPT && role != ROLE_PART)) continue;
         Str name = func->tensors[t].name;
         if (func->tensors[t].blocks == 1)
             LOG(log, result->facts->func, "  %.*s leaves SB at times", (int)name.length, name.text);
         else
             LOG(log, result->facts->func,
                 "  %.*s: %" PRId64 " of its %" PRId64 " blocks leave SB at times", (int)name.length,
-                name.text, leaving.count[t], func->tensors[t].blocks);
+                name.text, leaving.all[t], func->tensors[t].blocks);
     }
     arena_free(&scratch);
 }

@@ -299,14 +299,39 @@ static bool is_copy(const Tensor *tensor) {
            !(derived_stem(tensor->name, PART_MARK, &stem) && str_equal(stem, of->text));
 }
 
+/* The tensor of the function that a working copy stands for, block for block; UINT32_MAX where
+ * there is none. */
+static uint32_t copied_tensor(const Func *func, const StrMap *names, uint32_t copy) {
+    uint32_t t = strmap_get(names, meta_find(func->tensors[copy].meta, "of")->text);
+    bool alike = t != UINT32_MAX && func->tensors[t].space == SPACE_SB &&
+                 func->tensors[t].blocks == func->tensors[copy].blocks;
+    return alike ? t : UINT32_MAX;
+}
+
+static StrMap map_names(const Func *func, Arena *arena) {
+    StrMap names;
+    strmap_init(&names, arena);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        strmap_add(&names, func->tensors[t].name, t);
+    return names;
+}
+
 Leaving leaving_blocks(const Func *func, Arena *arena) {
     Leaving leaving = {NEW_ARRAY(arena, bool *, func->ntensors),
+                       NEW_ARRAY(arena, int64_t, func->ntensors),
                        NEW_ARRAY(arena, int64_t, func->ntensors)};
+    bool **all = NEW_ARRAY(arena, bool *, func->ntensors);
+    StrMap names = map_names(func, arena);
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
         if (!dma_is_reload(inst)) continue;
         uint32_t t = inst_dst(inst)->tensor;
-        if (is_copy(&func->tensors[t])) continue;
+        bool copy = is_copy(&func->tensors[t]);
+        if (copy) t = copied_tensor(func, &names, t);
+        if (t == UINT32_MAX) continue;
+        if (!all[t]) all[t] = NEW_ARRAY(arena, bool, func->tensors[t].blocks);
+        leaving.all[t] += mark_named(func, inst, inst_dst(inst), all[t]);
+        if (copy) continue;
         if (!leaving.blocks[t]) leaving.blocks[t] = NEW_ARRAY(arena, bool, func->tensors[t].blocks);
         leaving.count[t] += mark_named(func, inst, inst_dst(inst), leaving.blocks[t]);
     }

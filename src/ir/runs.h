@@ -21,10 +21,12 @@ Range named_now(const Func *func, const Operand *operand, const int64_t *indices
 int64_t mark_named(const Func *func, const Inst *inst, const Operand *operand, bool *named);
 
 /* Which blocks of each sb tensor leave the State Buffer and come back in place: those that a load
- * with `!reload` names. A working copy has none: it is another tensor's. */
+ * with `!reload` names. A working copy has none: it is another tensor's, and one with as many
+ * blocks holds the same. */
 typedef struct {
     bool **blocks;  /* [ntensors] [blocks of the tensor]; NULL: none */
     int64_t *count; /* [ntensors] how many */
+    int64_t *all;   /* [ntensors] and how many leave with those that come back to working copies */
 } Leaving;
 
 /* O(instructions, and what mark_named() takes for reloads). In the arena. */

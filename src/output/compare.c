@@ -46,7 +46,7 @@ static void add_tensor(Table *table, uint32_t id, const Leaving *leaving, Arena 
     table->root_of[id] = add_item(table, root);
     if (own) {
         version->tensor = tensor;
-        version->leaving = leaving->count[id];
+        version->leaving = leaving->all[id];
         return;
     }
     TensorList *list = tensor->space == SPACE_SB ? &version->copies : &version->homes;

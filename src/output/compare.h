@@ -15,7 +15,7 @@ typedef struct {
     const Tensor *tensor;            /* its declaration; NULL if it is gone */
     TensorList homes, copies;        /* what spilling has put in its place */
     uint32_t saves, reloads;         /* the instructions that spilling added for it */
-    int64_t leaving;                 /* blocks that leave and come back in place */
+    int64_t leaving;                 /* blocks that leave of one that is still declared */
     int64_t load_cycles, load_bytes; /* of its other loads, as often as they run */
 } Version;
 
