@@ -315,17 +315,15 @@ static uint32_t index_of(const Drawing *drawing, const Func *func) {
     return (uint32_t)(func - drawing->funcs[0].func);
 }
 
-/* What the scale of both must hold. */
-static int64_t most_bytes(const FuncChanges *changes, const ChartRequest *requests,
-                          uint32_t count) {
-    int64_t most = 0;
-    for (int side = 0; side < SIDES; side++)
-        if (changes->high_water[side] > most) most = changes->high_water[side];
-    for (uint32_t i = 0; i < count; i++) {
-        int64_t peak = peak_bytes(requests[i].usage->now);
-        if (peak > most) most = peak;
-    }
-    return most;
+/* Makes room for what one picture needs by itself. */
+static void widen(ChartScale *scale, const ChartRequest *request, Arena *arena) {
+    Chart own = chart_make(request, arena);
+    if (own.points > scale->points) scale->points = own.points;
+    if (own.func->ntensors > scale->tensors) scale->tensors = own.func->ntensors;
+    if (own.nlanes > scale->lanes) scale->lanes = own.nlanes;
+    if (own.peak > scale->most) scale->most = own.peak;
+    if (own.highest > scale->most) scale->most = own.highest;
+    if (own.usable > scale->usable) scale->usable = own.usable;
 }
 
 /* The requests for one function; returns how many. */
@@ -345,8 +343,11 @@ static uint32_t request_both(const Drawing drawings[SIDES], const FuncChanges *c
                                            .side = NAMES[side],
                                            .changed = find_changed(changes, (Side)side, arena)};
     }
+    ChartScale scale = {0};
     for (uint32_t i = 0; i < count; i++)
-        requests[i].most = most_bytes(changes, requests, count);
+        widen(&scale, &requests[i], arena);
+    for (uint32_t i = 0; i < count; i++)
+        requests[i].scale = scale;
     return count;
 }
 

@@ -80,15 +80,16 @@ static int64_t ceiling_of(int64_t most, int64_t usable, int64_t share) {
  * end, so that they can be seen. */
 static void scale_bytes(Chart *chart) {
     int64_t most = chart->peak > chart->highest ? chart->peak : chart->highest;
-    if (chart->request->most > most) most = chart->request->most;
-    int64_t ceiling = ceiling_of(most, chart->usable, chart->usable / 2);
+    const ChartScale *scale = &chart->request->scale;
+    if (scale->most > most) most = scale->most;
+    int64_t usable = scale->usable > chart->usable ? scale->usable : chart->usable;
+    int64_t ceiling = ceiling_of(most, usable, usable / 2);
     for (uint32_t i = 0; i < chart->nlanes; i++)
         chart->lanes[i].ceiling = ceiling;
     enum { SHOWN = 3 /* times the capacity: what is needed beyond is cut off */ };
     int64_t needed = chart->before > most ? chart->before : most;
-    if (needed > SHOWN * chart->usable)
-        needed = SHOWN * chart->usable > most ? SHOWN * chart->usable : most;
-    chart->pressure.ceiling = ceiling_of(needed, chart->usable, chart->usable / 4);
+    if (needed > SHOWN * usable) needed = SHOWN * usable > most ? SHOWN * usable : most;
+    chart->pressure.ceiling = ceiling_of(needed, usable, usable / 4);
     chart->byte_step = step_of_bytes(ceiling, chart->lanes[0].height);
 }
 
@@ -111,13 +112,18 @@ static void find_lanes(Chart *chart) {
     }
 }
 
+static uint32_t larger(uint32_t a, uint32_t b) {
+    return a > b ? a : b;
+}
+
 /* Returns where the lanes end. */
 static int64_t stack_lanes(Chart *chart, int64_t y) {
     static const int64_t HEIGHTS[3][QUADRANTS] = {
         {400, 260, 200, 170}, {620, 400, 300, 250}, {900, 560, 400, 320}};
-    uint32_t count = chart->func->ntensors;
+    const ChartScale *scale = &chart->request->scale;
+    uint32_t count = larger(chart->func->ntensors, scale->tensors);
     int size = (count > MANY_TENSORS) + (count > 2 * MANY_TENSORS);
-    int64_t height = HEIGHTS[size][chart->nlanes - 1] * PX;
+    int64_t height = HEIGHTS[size][larger(chart->nlanes, scale->lanes) - 1] * PX;
     for (uint32_t i = 0; i < chart->nlanes; i++) {
         chart->lanes[i].top = y;
         chart->lanes[i].height = height;
@@ -189,6 +195,15 @@ static int64_t width_of(uint32_t points) {
     return width < NARROWEST ? NARROWEST : width > WIDE ? WIDE : width;
 }
 
+/* The page is as wide as all points need, the plot as those of this function. */
+static void set_width(Chart *chart) {
+    uint32_t all = larger(chart->points, chart->request->scale.points);
+    int64_t width = width_of(all);
+    chart->width = all > chart->points ? width * chart->points / all : width;
+    if (chart->width < PX) chart->width = PX;
+    chart->page = chart->left + width + RIGHT;
+}
+
 static void find_need(Chart *chart) {
     chart->need = chart->usage->need;
     chart->peak = peak_bytes(chart->usage->now);
@@ -205,9 +220,8 @@ Chart chart_make(const ChartRequest *request, Arena *arena) {
                    .func = item->func,
                    .points = item->func->ninsts,
                    .usable = target_usable(request->drawing->target),
-                   .left = LEFT,
-                   .width = width_of(item->func->ninsts)};
-    chart.page = chart.left + chart.width + RIGHT;
+                   .left = LEFT};
+    set_width(&chart);
     chart.accesses = find_accesses(item->func, arena);
     find_need(&chart);
     chart_pieces(&chart);

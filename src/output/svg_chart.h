@@ -53,6 +53,12 @@ typedef struct {
     bool families;  /* names of one family have one colour */
 } Palette;
 
+/* What pictures beside each other must have room for, so that their scales are one; 0: nothing. */
+typedef struct {
+    uint32_t points, tensors, lanes;
+    int64_t most, usable; /* bytes */
+} ChartScale;
+
 /* What is drawn. */
 typedef struct {
     const Drawing *drawing;
@@ -62,7 +68,7 @@ typedef struct {
     const char *side;    /* follows the name in the heading: of a file that was placed, in which no
                             place is told to have been given */
     const bool *changed; /* [ntensors] drawn with a strong edge, or NULL */
-    int64_t most;        /* bytes that the scale holds at least */
+    ChartScale scale;    /* of all */
 } ChartRequest;
 
 /* The largest free rectangle at the worst point. */
