@@ -70,7 +70,7 @@ static void of_many_operands_the_largest_are_told(void **state) {
 
 static uint32_t infeasible_in(const Func *func, const Target *target, Arena *arena) {
     Live live = live_range(func, arena);
-    Facts facts = facts_make(func, &live, target, arena);
+    Facts facts = facts_make(func, &live, target, arena, arena);
     return infeasible_instruction(&facts);
 }
 
