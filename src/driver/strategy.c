@@ -242,10 +242,11 @@ static void add_seconds(Race *race, PhaseSeconds more) {
     race->seconds.spill += more.spill;
 }
 
-/* Returns the one that is not kept, or NULL. */
+/* Returns the one that is not kept, or NULL. Cycles that were too many to count are no result:
+ * other rows run as if there were none. */
 static State *take_cheaper(Race *race, State *state) {
     int64_t cycles = state_cycles(state);
-    if (race->best && cycles >= race->least) return state;
+    if (cycles >= race->least) return state;
     State *worse = race->best;
     race->best = state;
     race->least = cycles;
