@@ -40,7 +40,8 @@ static bool look_out(State *state, Outlook *outlook) {
                            .most_points = 1000000,
                            .most_accesses = 8000000,
                            .remat = state->facts->remat,
-                           .dead = dead};
+                           .dead = dead,
+                           .deadline = state->facts->deadline};
     if (!find_time_facts(func, state->facts->target, options, &state->memory, &outlook->facts))
         return false;
     outlook->headroom = NEW_ARRAY(&state->memory, uint32_t, outlook->facts.timeline.npoints);

@@ -101,11 +101,12 @@ typedef struct {
     bool remat;                 /* values may come from loads and saves of the program */
     const bool *dead;           /* see TimeFacts */
     bool keeps_loads;           /* likewise */
+    double deadline;            /* by clock_now(), when passes are left out; 0: never */
 } TimeOptions;
 
 /* Facts of a checked function without classes and sources. False where it is too large, never runs
- * an instruction, or needs a value that nothing before has made. O(points + accesses log accesses),
- * as the passes say. */
+ * an instruction, needs a value that nothing before has made, or is past its deadline before a pass
+ * that takes long. O(points + accesses log accesses), as the passes say. */
 bool find_cell_facts(const Func *func, const Target *target, TimeOptions options, Arena *arena,
                      TimeFacts *facts);
 

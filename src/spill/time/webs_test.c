@@ -127,9 +127,28 @@ static void what_stays_is_one(void **unused) {
     assert_int_equal(count_webs(body, false), 1);
 }
 
+/* What is laid out is given up where the deadline has passed. */
+static void stops_at_deadline(void **unused) {
+    (void)unused;
+    Arena arena;
+    TimeFacts facts;
+    arena_init(&arena);
+    Module *module = make_body(&arena, 64,
+                               "tensor %a : sb<8*128x8xu8>\n"
+                               "loop i = 0..8 { %a[i] = make }\nloop i = 0..8 { use %a[i] }");
+    TimeOptions options = {.full = AMPLE, .most_points = AMPLE, .most_accesses = AMPLE};
+    assert_true(find_time_facts(module->funcs, &module->target, options, &arena, &facts));
+    assert_int_equal(facts.timeline.npoints, 16);
+    options.deadline = 1e-9;
+    assert_false(find_cell_facts(module->funcs, &module->target, options, &arena, &facts));
+    assert_false(find_time_facts(module->funcs, &module->target, options, &arena, &facts));
+    arena_free(&arena);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(random_programs), cmocka_unit_test(renames_between_loops),
-        cmocka_unit_test(accumulation_joins), cmocka_unit_test(what_stays_is_one)};
+        cmocka_unit_test(accumulation_joins), cmocka_unit_test(what_stays_is_one),
+        cmocka_unit_test(stops_at_deadline)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
