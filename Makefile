@@ -30,7 +30,7 @@ TEST_TOOLS = $(patsubst src/test/%_main.c,$(BUILD)/test/%,$(wildcard src/test/*_
 
 COMPLETIONS = $(BUILD)/completions/sballoc $(BUILD)/completions/_sballoc
 
-.PHONY: all check check-long bench same never-worse faults mutants fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
+.PHONY: all check check-long bench same never-worse faults mutants slowest fuzz analyse coverage lint install uninstall installcheck dist clean tests sanitised
 .SECONDARY:
 .DELETE_ON_ERROR:
 
@@ -112,6 +112,11 @@ MUTANT_KERNELS = $(filter-out %0.lf %12.lf,$(wildcard testdata/kernels/*.lf test
                  $(wildcard testdata/copies/*.lf testdata/sources/*.lf)
 mutants: $(BUILD)/test/mutants
 	$< --programs=$(MUTANTS) $(MUTANT_KERNELS)
+
+# Looks for the inputs that take longest for their size.
+SLOWEST ?= 300
+slowest: all $(BUILD)/test/generate
+	scripts/slowest $(BUILD) --tries=$(SLOWEST) --limits
 
 # libFuzzer on each target for FUZZ_SECONDS; needs clang.
 FUZZ_SECONDS ?= 1200
