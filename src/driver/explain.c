@@ -247,7 +247,7 @@ static void say_place(Explain *pass, uint32_t t) {
         SAY(pass, ".\n");
     }
     if (tensor->blocks > MOST_LISTED)
-        SAY(pass, "  %" PRId64 " more blocks lie elsewhere.\n", tensor->blocks - MOST_LISTED);
+        SAY(pass, "  %" PRId64 " more blocks are not listed.\n", tensor->blocks - MOST_LISTED);
     if (tensor->fixed) SAY(pass, "  The input gives that place.\n");
     if (was_there(pass, t)) SAY(pass, "  It was there in the earlier allocation.\n");
     uint32_t other, point;

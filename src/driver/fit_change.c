@@ -115,7 +115,7 @@ static bool is_buffered(const Operand *operand, int64_t blocks) {
            operand->blocks->low.modulus == blocks;
 }
 
-static bool all_buffered(const Func *func, uint32_t tensor) {
+bool is_all_buffered(const Func *func, uint32_t tensor) {
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
@@ -174,7 +174,7 @@ static const Func *as_copy(const Func *func, uint32_t id, Arena *arena) {
 static const Func *set_buffers(const Func *func, FitChange change, const Target *target,
                                Arena *arena) {
     const Tensor *tensor = &func->tensors[change.tensor];
-    if (tensor->fixed || tensor->input || tensor->output || !all_buffered(func, change.tensor))
+    if (tensor->fixed || tensor->input || tensor->output || !is_all_buffered(func, change.tensor))
         return NULL;
     const Func *changed = with_blocks(func, change, arena);
     bool fewer = change.then < tensor->blocks;

@@ -30,6 +30,9 @@ typedef struct FitChange {
  * O(operands), and a run. */
 const Func *make_change(const Func *func, FitChange change, const Target *target, Arena *arena);
 
+/* True if every index of the tensor is taken `mod` the number of its blocks. O(operands). */
+bool is_all_buffered(const Func *func, uint32_t tensor);
+
 /* The same function with the tensor pinned or not. */
 const Func *with_pin(const Func *func, uint32_t id, bool pin, Arena *arena);
 

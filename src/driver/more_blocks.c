@@ -75,10 +75,19 @@ static MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor)
 
 /* ---- in words ---- */
 
-static void write_found(MoreBlocks found, Writer *out) {
+/* Why a tensor cannot be given blocks: the first reason that holds. */
+static const char *why_fixed(const Func *func, uint32_t t) {
+    const Tensor *tensor = &func->tensors[t];
+    if (tensor->fixed) return "its place is given";
+    if (tensor->input) return "it is an input";
+    if (tensor->output) return "it is an output";
+    if (!is_all_buffered(func, t)) return "not every index is taken mod their number";
+    return "with another number other values would be read";
+}
+
+static void write_found(const FitQuestion *question, uint32_t t, MoreBlocks found, Writer *out) {
     if (!found.changeable) {
-        write_text(out, "cannot be given blocks: its place is given, it is an input or output, or "
-                        "not every index is taken mod their number, or then reads other values\n");
+        write_format(out, "cannot be given blocks: %s\n", why_fixed(question->func, t));
         return;
     }
     write_format(out, "%" PRId64 " block%s more would fit", found.fit, found.fit == 1 ? "" : "s");
@@ -99,7 +108,7 @@ static void write_one(const FitQuestion *question, uint32_t t, bool spilled, Wri
     else if (spilled)
         write_text(out, "0 blocks more would fit: something is spilled already\n");
     else
-        write_found(find_more_blocks(question, t), out);
+        write_found(question, t, find_more_blocks(question, t), out);
 }
 
 void write_more_blocks(const FitQuestion *question, bool spilled, Writer *out) {

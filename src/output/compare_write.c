@@ -28,6 +28,33 @@ static void write_places(const Tensor *tensor, Writer *out) {
         write_format(out, " and %" PRId64 " more", tensor->blocks - MOST_PLACES);
 }
 
+static bool lies_elsewhere(const Tensor *a, const Tensor *b, int64_t block) {
+    return a->at[block].partition != b->at[block].partition ||
+           a->at[block].byte != b->at[block].byte;
+}
+
+/* `0:0, 0:64 -> 0:128, 0:64`; where the first places are equal, `block 7: 0:0 -> 0:64 and 2 more`:
+ * blocks that both have. */
+static void write_move(const Tensor *old, const Tensor *new, Writer *out) {
+    int64_t blocks = old->blocks < new->blocks ? old->blocks : new->blocks;
+    int64_t first = 0, moved = 0;
+    for (int64_t b = blocks - 1; old->at && new->at &&b >= 0; b--)
+        if (lies_elsewhere(old, new, b)) {
+            first = b;
+            moved++;
+        }
+    if (first < MOST_PLACES) {
+        write_places(old, out);
+        write_text(out, " -> ");
+        write_places(new, out);
+        return;
+    }
+    write_format(out, "block %" PRId64 ": %" PRId32 ":%" PRId64 " -> %" PRId32 ":%" PRId64, first,
+                 old->at[first].partition, old->at[first].byte, new->at[first].partition,
+                 new->at[first].byte);
+    if (moved > 1) write_format(out, " and %" PRId64 " more", moved - 1);
+}
+
 static void write_count(size_t count, const char *one, const char *several, Writer *out) {
     write_format(out, "%zu %s", count, count == 1 ? one : several);
 }
@@ -82,9 +109,7 @@ static void write_change(ChangeKind kind, const TensorChange *change, Writer *ou
         write_version(old, out);
         break;
     case CHANGE_MOVED:
-        write_places(old->tensor, out);
-        write_text(out, " -> ");
-        write_places(new->tensor, out);
+        write_move(old->tensor, new->tensor, out);
         break;
     case CHANGE_RESIZED:
         print_type(old->tensor, out);
