@@ -41,6 +41,12 @@ static bool is_better(const Placement *placement, const Placement *best) {
     return placement->nfailed < best->nfailed;
 }
 
+static void note_placement(PlacePass *pass, Placement placement) {
+    if (!is_better(&placement, &pass->best.placement)) return;
+    pass->best.placement = placement;
+    pass->best.placed = placement.nfailed == 0;
+}
+
 static void try_stack(PlacePass *pass, const NodeStack *stack) {
     const Nodes *nodes = pass->problem->nodes;
     const Graph *graph = &pass->best.graph;
@@ -50,9 +56,7 @@ static void try_stack(PlacePass *pass, const NodeStack *stack) {
     EvictLimits limits = {pass->problem->size, evict_steps(pass), pass->placer->must_fit};
     if (placement.nfailed > 0 && pass->placer->evict && !is_over_capacity(pass))
         evict(nodes, graph, limits, &placement, pass->arena);
-    if (!is_better(&placement, &pass->best.placement)) return;
-    pass->best.placement = placement;
-    pass->best.placed = placement.nfailed == 0;
+    note_placement(pass, placement);
 }
 
 /* The node with the largest key is popped first. */
@@ -81,15 +85,31 @@ static void try_by_height(PlacePass *pass) {
     try_stack(pass, &stack);
 }
 
-/* Begins again and again elsewhere: eviction ends in another place each time. */
+/* Nodes of several blocks, which do not move, have places; all others wait for one, the first of
+ * the stack first. */
+static Placement place_few(PlacePass *pass, const NodeStack *stack) {
+    const Nodes *nodes = pass->problem->nodes;
+    NodeStack few = {.items = RAW_ARRAY(pass->arena, uint32_t, nodes->count)};
+    for (uint32_t i = 0; i < stack->count; i++)
+        if (nodes->items[stack->items[i]].blocks > 1) few.items[few.count++] = stack->items[i];
+    Placement placement = select_places(nodes, &pass->best.graph, &pass->axis, &few, pass->arena);
+    for (uint32_t i = stack->count; i-- > 0;)
+        if (nodes->items[stack->items[i]].blocks == 1)
+            placement_fail(&placement, nodes, stack->items[i]);
+    return placement;
+}
+
+/* Eviction from nothing, again and again: it ends in another place each time. */
 static void try_shuffled(PlacePass *pass) {
-    uint64_t each = evict_steps(pass), rng = pass->placer->seed | 1;
+    EvictLimits limits = {pass->problem->size, evict_steps(pass), true};
+    uint64_t rng = pass->placer->seed | 1, most = pass->placer->shuffle_steps;
     if (is_over_capacity(pass)) return;
-    for (uint64_t used = 0; used < pass->placer->shuffle_steps && !pass->best.placed;
-         used += each) {
+    for (uint64_t used = 0; used < most && !pass->best.placed; used += limits.steps) {
         if (clock_is_past(pass->placer->deadline)) return;
         NodeStack stack = stack_by_height(pass->problem->nodes, &rng, pass->arena);
-        try_stack(pass, &stack);
+        Placement placement = place_few(pass, &stack);
+        evict(pass->problem->nodes, &pass->best.graph, limits, &placement, pass->arena);
+        note_placement(pass, placement);
     }
 }
 

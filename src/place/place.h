@@ -24,7 +24,7 @@ typedef struct {
     bool by_height;     /* a second stack: the highest node first */
     bool other_metrics; /* stacks of the two other metrics */
     bool must_fit;      /* nothing is to be left out, whatever it costs */
-    uint64_t shuffle_steps; /* of eviction, from stacks by height that are shuffled */
+    uint64_t shuffle_steps; /* of eviction from nothing, in orders that are shuffled */
     bool crowded; /* something is spilled, so most nodes are hard to place: large functions are
                      placed by height alone, only small ones by other metrics, and the exact search
                      runs last, where few nodes failed */

@@ -86,7 +86,7 @@ static void more_passes_are_never_worse(void **state) {
     assert_true(placed[0] > 0 && placed[CHOICES - 1] > placed[0]);
 }
 
-/* Shuffled stacks leave no more out, and find places where the others find none. */
+/* Shuffled orders leave no more out, and find places where the others find none. */
 static void shuffles_find_more(void **state) {
     (void)state;
     uint32_t placed[2] = {0};

@@ -98,7 +98,7 @@ static void set_exact_steps(const State *state, bool spilled, Placer *placer) {
 /* Where nothing is to be spilled. Text with spill code had places before, so it is worth a longer
  * search: where it finds none, what is spilled is spilled anew. */
 static void set_shuffles(const State *state, Placer *placer) {
-    enum { SHUFFLE_STEPS = 200000000 };
+    enum { SHUFFLE_STEPS = 400000000 };
     if (!state->method.must_fit || !has_spill_code(state->facts->func)) return;
     placer->must_fit = true;
     if (state->method.place == PLACE_EXACT)
