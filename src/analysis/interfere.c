@@ -3,6 +3,8 @@
 #include <assert.h>
 #include <string.h>
 
+#include "support/checked.h"
+
 /* An interval of a node. */
 typedef struct {
     uint32_t first, last, node;
@@ -81,10 +83,25 @@ static bool has_single_intervals(const Nodes *nodes) {
 
 /* ---- nodes of several ---- */
 
+/* Pairs of nodes that have met, where a bit for each takes no more than the intervals do: in loops
+ * laid out these meet a thousand times as often. */
+typedef struct {
+    uint64_t *bits; /* [count * count], NULL: nothing is noted */
+    uint32_t count;
+} Met;
+
+static bool meet_again(const Met *met, uint32_t a, uint32_t b) {
+    if (!met->bits) return false;
+    uint64_t at = a < b ? (uint64_t)a * met->count + b : (uint64_t)b * met->count + a;
+    uint64_t bit = UINT64_C(1) << at % 64, word = met->bits[at / 64];
+    met->bits[at / 64] = word | bit;
+    return word & bit;
+}
+
 /* Calls for every pair of intervals that meet: adds to both ends' counts (`end`), or enters each in
- * the other's list and moves its end. */
+ * the other's list and moves its end; pairs that are noted as met once only. */
 static void sweep_points(const NodeIntervals *all, Adjacent *of, uint32_t *listed,
-                         NodeInterval *active) {
+                         NodeInterval *active, const Met *met) {
     size_t nactive = 0;
     for (size_t i = 0; i < all->count; i++) {
         NodeInterval stretch = all->items[i];
@@ -92,6 +109,7 @@ static void sweep_points(const NodeIntervals *all, Adjacent *of, uint32_t *liste
         uint32_t one = stretch.node;
         for (size_t a = 0; a < nactive; a++) {
             uint32_t other = active[a].node;
+            if (meet_again(met, one, other)) continue;
             if (listed) {
                 listed[of[one].end] = other;
                 listed[of[other].end] = one;
@@ -126,7 +144,11 @@ static void remove_doubles(Graph *graph, uint32_t count, Arena *scratch) {
 static void list_all(Graph *graph, uint32_t count, const NodeIntervals *all, Arena *arena,
                      Arena *scratch) {
     NodeInterval *active = RAW_ARRAY(scratch, NodeInterval, all->count + 1);
-    sweep_points(all, graph->of, NULL, active);
+    Met met = {NULL, count};
+    size_t words = ceil_div((int64_t)count * count, 64);
+    if (all->count > count && words <= 8 * all->count)
+        met.bits = NEW_ARRAY(scratch, uint64_t, words);
+    sweep_points(all, graph->of, NULL, active, &met);
     uint64_t total = 0;
     for (uint32_t n = 0; n < count; n++) {
         uint64_t degree = graph->of[n].end;
@@ -134,7 +156,8 @@ static void list_all(Graph *graph, uint32_t count, const NodeIntervals *all, Are
         total += degree;
     }
     graph->listed = RAW_ARRAY(arena, uint32_t, total);
-    sweep_points(all, graph->of, graph->listed, active);
+    if (met.bits) memset(met.bits, 0, words * sizeof *met.bits);
+    sweep_points(all, graph->of, graph->listed, active, &met);
     remove_doubles(graph, count, scratch);
 }
 

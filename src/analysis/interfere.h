@@ -23,7 +23,8 @@ typedef struct {
 } Graph;
 
 /* Two nodes interfere if their ranges share a point. A sweep over interval starts.
- * O(intervals log intervals + pairs of intervals that meet), memory O(the same pairs). */
+ * O(intervals log intervals + pairs of intervals that meet), memory O(the same
+ * pairs, those of nodes where these are few beside the intervals). */
 Graph build(const Nodes *nodes, Arena *arena);
 
 static inline uint32_t degree_of(const Graph *graph, uint32_t n) {

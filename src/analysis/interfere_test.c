@@ -61,6 +61,37 @@ static void graph_joins_what_shares_a_point(void **state) {
     assert_true(twice > test_count() / 20);
 }
 
+/* Nodes that each meet the next one `times` times. */
+static Nodes chain(uint32_t count, uint32_t times, Arena *arena) {
+    uint32_t turn = 2 * count + 2;
+    Nodes nodes = {.items = NEW_ARRAY(arena, Node, count), .count = count, .npoints = turn * times};
+    for (uint32_t n = 0; n < count; n++) {
+        Interval *items = RAW_ARRAY(arena, Interval, times);
+        for (uint32_t i = 0; i < times; i++)
+            items[i] = (Interval){turn * i + n, turn * i + n + 1};
+        nodes.items[n].range = (LiveRange){items, times};
+    }
+    return nodes;
+}
+
+/* Pairs stand once, however often they meet, where each is noted and where nodes are too many. */
+static void pairs_that_meet_often(void **state) {
+    (void)state;
+    static const struct {
+        uint32_t count, times;
+    } cases[] = {{2, 1}, {2, 50000}, {100, 300}, {20000, 2}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        Arena arena;
+        arena_init(&arena);
+        Nodes nodes = chain(cases[i].count, cases[i].times, &arena);
+        Graph graph = build(&nodes, &arena);
+        assert_int_equal(graph.edges, cases[i].count - 1);
+        for (uint32_t n = 0; n < nodes.count; n++)
+            assert_int_equal(degree_of(&graph, n), (n > 0) + (n + 1 < nodes.count));
+        arena_free(&arena);
+    }
+}
+
 /* ---- pressure ---- */
 
 static bool lives_at(LiveRange range, uint32_t point) {
@@ -147,6 +178,7 @@ static void pressure_of_full_bands_is_the_sum(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(graph_joins_what_shares_a_point),
+        cmocka_unit_test(pairs_that_meet_often),
         cmocka_unit_test(pressure_is_a_lower_bound),
         cmocka_unit_test(pressure_of_full_bands_is_the_sum),
     };
