@@ -12,7 +12,7 @@
 static Options quick_options(const FitQuestion *question) {
     Options options = *question->options;
     options.emit = EMIT_PLACED;
-    options.table = question->may_spill ? (StrategyTable){NULL, 0} : fit_strategies();
+    options.table = fit_strategies();
     options.no_spill = !question->may_spill;
     options.outcome_only = true;
     options.verify = options.verbose = options.peaks = options.advise = false;
@@ -155,37 +155,63 @@ static void try_tensor(FitSearch *search, uint32_t i) {
     try_partitions(search, id);
 }
 
-/* Tries so many usable bytes more. */
-static bool try_room(FitSearch *search, int64_t more) {
-    FitChange change = {.kind = CHANGE_ROOM,
-                        .then = round_up(target_usable(search->question->target) + more, GRANULE)};
-    return try_change(search, change);
+/* Tries so many usable bytes. */
+static bool try_room(FitSearch *search, int64_t bytes) {
+    return try_change(search, (FitChange){.kind = CHANGE_ROOM, .then = bytes});
 }
 
-/* Usable bytes that are enough, INT64_MAX where none were found: what is needed may be less than
- * what places take, so the steps grow, and what lies between the last two is halved. */
+/* Bytes that all tensors take side by side, where each quadrant has room for each. */
+static int64_t bytes_of_all(const Func *func) {
+    int64_t sum = 0;
+    for (uint32_t t = 0; t < func->ntensors; t++) {
+        const Tensor *tensor = &func->tensors[t];
+        int64_t block = saturating_add(round_up(tensor->bytes, GRANULE), tensor->align);
+        if (tensor->space == SPACE_SB)
+            sum = saturating_add(sum, saturating_mul(block, tensor->blocks));
+    }
+    return sum;
+}
+
+/* True if eight bytes fewer would do too, as all steps of the search tell. */
+static bool does_with_less(FitSearch *search, int64_t bytes) {
+    Target target = *search->question->target;
+    target.sb_bytes = bytes - GRANULE;
+    target.sb_reserved = 0;
+    uint64_t work = work_of_try(search->question->func);
+    if (work > search->work || target.sb_bytes <= target_usable(search->question->target))
+        return false;
+    search->work -= work;
+    return is_allocated(search->question, search->question->func, &target, false);
+}
+
+/* The fewest usable bytes that are enough, INT64_MAX where none were found: what is needed may be
+ * less than what places take, so the steps grow, and what lies between the last that do not and
+ * these is halved. */
 static int64_t try_rooms(FitSearch *search) {
-    enum { MOST_TRIES = 8, MOST_HALVES = 8, PARTS = 16 };
-    int64_t less = 0, more = search->shortage->over > 0 ? search->shortage->over : GRANULE;
-    int64_t step = more / PARTS + GRANULE;
-    bool fits = try_room(search, more);
-    for (int i = 1; i < MOST_TRIES && !fits; i++, step *= 2) {
-        less = more;
-        more += step;
-        fits = try_room(search, more);
+    enum { PARTS = 16, MOST_LESS = 8 };
+    int64_t less = target_usable(search->question->target) / GRANULE * GRANULE;
+    int64_t over = search->shortage->over > 0 ? search->shortage->over : GRANULE;
+    int64_t bytes = round_up(less + over, GRANULE), most = bytes_of_all(search->question->func);
+    int64_t step = round_up(over / PARTS + GRANULE, GRANULE);
+    bool fits = try_room(search, bytes);
+    for (; !fits && bytes < most && !search->found.cut_short; step *= 2) {
+        less = bytes;
+        bytes += step;
+        fits = try_room(search, bytes);
     }
     if (!fits) return INT64_MAX;
-    for (int i = 0; i < MOST_HALVES && less > 0 && more - less > GRANULE; i++) {
-        int64_t half = less + (more - less) / 2;
+    while (bytes - less > GRANULE && !search->found.cut_short) {
+        int64_t half = less + (bytes - less) / 2 / GRANULE * GRANULE;
         if (try_room(search, half))
-            more = half;
+            bytes = half;
         else
             less = half;
     }
-    FitChange least = search->found.items[search->found.count - 1];
-    search->found.items[0] = least;
+    for (int i = 0; i < MOST_LESS && does_with_less(search, bytes); i++)
+        bytes -= GRANULE;
+    search->found.items[0] = (FitChange){.kind = CHANGE_ROOM, .then = bytes};
     search->found.count = 1;
-    return least.then;
+    return bytes;
 }
 
 /* Usable bytes, and the smallest built-in target, that are large enough. */
