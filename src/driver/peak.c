@@ -1,6 +1,7 @@
 #include "driver/peak.h"
 
 #include "driver/peak_room.h"
+#include "driver/peak_shared.h"
 #include "ir/runs.h"
 #include "support/search.h"
 #include "support/sort.h"
@@ -247,6 +248,7 @@ static void fill(PeakPass *pass, Peak *peak) {
                    .placed = pass->all->of->placed};
     peak->need = needs_of_insts(pass->all, pass->arena);
     gather_tensors(pass, peak);
+    find_shared_places(peak, pass->all, pass->point, &pass->scratch);
     if (peak->placed) find_room(pass, peak);
 }
 

@@ -18,6 +18,8 @@ typedef struct {
     uint32_t tensor;
     int64_t blocks;     /* that live there */
     int64_t bytes;      /* per partition, of these together */
+    int64_t shared;     /* of them lie where a tensor listed before it lies, and count there */
+    uint32_t shares;    /* that tensor, the first of several; only where `shared` > 0 */
     bool used;          /* the instruction there names one of them */
     Moment first, last; /* between which they live, without a break */
     Moment next;        /* the next access of one of them; never: the end of the function */

@@ -233,6 +233,47 @@ static void compare_tensor(const Watched *watched, const PeakTensor *one, uint32
     assert_moment(watched, one->next, next);
 }
 
+static Rect rect_of(const Watched *watched, uint32_t block) {
+    const Tensor *tensor = &watched->func->tensors[watched->owner[block]];
+    if (!tensor->at) return (Rect){0, 0, 0}; /* it never lives, or has no place yet */
+    return tensor_rect(tensor, tensor->at[block - watched->first[watched->owner[block]]]);
+}
+
+/* The block of the tensors listed up to `listed` that has the block's place at the step; of its own
+ * tensor those before it. UINT32_MAX: none. */
+static uint32_t same_place(const Watched *watched, const Peak *peak, uint32_t listed,
+                           uint32_t block, uint32_t step) {
+    Rect rect = rect_of(watched, block);
+    for (uint32_t i = 0; i <= listed && rect.mask; i++) {
+        uint32_t t = peak->tensors[i].tensor;
+        uint32_t end = i < listed ? watched->first[t + 1] : block;
+        for (uint32_t b = watched->first[t]; b < end; b++) {
+            Rect other = rect_of(watched, b);
+            if (*bit_of(watched, watched->live, step, b) && rects_same(rect, other) &&
+                rect.high == other.high)
+                return b;
+        }
+    }
+    return UINT32_MAX;
+}
+
+static void compare_shared(const Watched *watched, const Peak *peak, uint32_t step) {
+    for (uint32_t i = 0; i < peak->count; i++) {
+        const PeakTensor *one = &peak->tensors[i];
+        int64_t blocks = 0;
+        bool named = false;
+        for (uint32_t b = watched->first[one->tensor]; b < watched->first[one->tensor + 1]; b++) {
+            if (!*bit_of(watched, watched->live, step, b)) continue;
+            uint32_t other = same_place(watched, peak, i, b, step);
+            if (other == UINT32_MAX) continue;
+            blocks++;
+            named |= watched->owner[other] == one->shares;
+        }
+        assert_int_equal(one->shared, blocks * watched->func->tensors[one->tensor].bytes);
+        assert_true(named == (blocks > 0));
+    }
+}
+
 /* Everything but room. Returns the step of the peak. */
 static uint32_t compare_peak(const Watched *watched, const Peak *peak) {
     int64_t most = 0, free;
@@ -262,6 +303,7 @@ static uint32_t compare_peak(const Watched *watched, const Peak *peak) {
         compare_tensor(watched, &peak->tensors[i], worst);
         if (i > 0) assert_true(peak->tensors[i].bytes <= peak->tensors[i - 1].bytes);
     }
+    compare_shared(watched, peak, worst);
     return worst;
 }
 
@@ -308,12 +350,6 @@ static bool compare_input(const Module *module, Arena *arena) {
     Watched watched = watch(func, &module->target, arena);
     compare_peak(&watched, peak);
     return true;
-}
-
-static Rect rect_of(const Watched *watched, uint32_t block) {
-    const Tensor *tensor = &watched->func->tensors[watched->owner[block]];
-    if (!tensor->at) return (Rect){0, 0, 0}; /* it never lives */
-    return tensor_rect(tensor, tensor->at[block - watched->first[watched->owner[block]]]);
 }
 
 /* True where blocks lie over each other in part at some step, as an input that nothing reads may

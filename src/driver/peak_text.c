@@ -54,6 +54,16 @@ static Str line_of_point(const Peak *peak, const Source *source, Arena *arena) {
     return writer_take(&out, arena);
 }
 
+/* The ends of a copy that does nothing take their bytes once. */
+static void write_shared(const Func *func, const PeakTensor *one, Writer *out) {
+    if (one->shared == 0) return;
+    if (one->shared < one->bytes)
+        write_format(out, ", %" PRId64 " of the bytes in the place of %%", one->shared);
+    else
+        write_text(out, ", in the place of %");
+    write_str(out, func->tensors[one->shares].name);
+}
+
 static Str line_of_tensor(const Peak *peak, const PeakTensor *one, Arena *arena) {
     const Tensor *tensor = &peak->func->tensors[one->tensor];
     Writer out;
@@ -73,13 +83,14 @@ static Str line_of_tensor(const Peak *peak, const PeakTensor *one, Arena *arena)
         write_text(&out, one->used ? " and next at " : ", next used at ");
         write_moment(one->next, &out);
     }
+    write_shared(peak->func, one, &out);
     return writer_take(&out, arena);
 }
 
 static Str line_of_others(const Peak *peak, Arena *arena) {
     int64_t bytes = 0;
     for (uint32_t i = MOST_TENSORS; i < peak->count; i++)
-        bytes += peak->tensors[i].bytes;
+        bytes += peak->tensors[i].bytes - peak->tensors[i].shared;
     return str_format(arena, "  and %u more, %" PRId64 " bytes", peak->count - MOST_TENSORS, bytes);
 }
 

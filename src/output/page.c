@@ -230,7 +230,8 @@ static void put_lines(PageOut *page, const PagePeak *of, const PeakTensor *one) 
 }
 
 /* [name, blocks, bytes of all, partitions, first point, last point, lines, 1 if it is used there,
- * point of its next access or -1] */
+ * point of its next access or -1; where it shares the place of a tensor: its name, and of how many
+ * bytes] */
 static void put_live_there(PageOut *page, const PagePeak *of, const PeakTensor *one) {
     JsonOut *json = &page->json;
     const Tensor *tensor = &of->peak->func->tensors[one->tensor];
@@ -244,6 +245,10 @@ static void put_live_there(PageOut *page, const PagePeak *of, const PeakTensor *
     put_lines(page, of, one);
     json_int(json, one->used);
     json_int(json, one->next.point == UINT32_MAX ? -1 : (int64_t)moved_to(of, one->next.point));
+    if (one->shared > 0) {
+        json_str(json, of->peak->func->tensors[one->shares].name);
+        json_int(json, one->shared);
+    }
     json_close(json, ']');
 }
 

@@ -39,6 +39,12 @@ static void json_peak_tensor(JsonOut *json, const Func *func, const PeakTensor *
     json_str(json, func->tensors[one->tensor].name);
     json_number(json, "blocks", one->blocks);
     json_number(json, "bytes", one->bytes);
+    json_number(json, "shared_bytes", one->shared);
+    json_key(json, "shares");
+    if (one->shared > 0)
+        json_str(json, func->tensors[one->shares].name);
+    else
+        json_null(json);
     json_number(json, "partitions", func->tensors[one->tensor].partitions);
     json_key(json, "used");
     json_bool(json, one->used);
@@ -57,7 +63,7 @@ static void json_peak_tensors(JsonOut *json, const Peak *peak, bool lines) {
         if (i < MOST)
             json_peak_tensor(json, peak->func, &peak->tensors[i], lines);
         else
-            bytes += peak->tensors[i].bytes;
+            bytes += peak->tensors[i].bytes - peak->tensors[i].shared;
     }
     json_close(json, ']');
     json_number(json, "others", peak->count > MOST ? peak->count - MOST : 0);

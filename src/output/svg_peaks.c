@@ -3,13 +3,21 @@
 #include "driver/peak_text.h"
 #include "output/svg_chart.h"
 
-/* `K \xC3\x973 768`: a tensor, how many of its blocks, and their bytes. */
-static void write_tensor(const Tensor *tensor, const PeakTensor *one, Writer *text) {
+/* `K \xC3\x973 768`: a tensor, how many of its blocks, and their bytes, `(in %J)` where they
+ * lie in the place of another. */
+static void write_tensor(const Func *func, const PeakTensor *one, Writer *text) {
+    const Tensor *tensor = &func->tensors[one->tensor];
     write_char(text, '%');
     write_str(text, tensor->name);
     if (tensor->blocks > 1) write_format(text, " \xC3\x97%" PRId64, one->blocks);
     write_char(text, ' ');
     svg_number(text, one->bytes);
+    if (one->shared == 0) return;
+    write_text(text, " (");
+    if (one->shared < one->bytes) svg_number(text, one->shared);
+    write_text(text, one->shared < one->bytes ? " in %" : "in %");
+    write_str(text, func->tensors[one->shares].name);
+    write_char(text, ')');
 }
 
 /* As many as fit in the columns, and how many more. */
@@ -21,7 +29,7 @@ static void write_tensors(const Peak *peak, uint32_t columns, Writer *text) {
     for (; shown < peak->count; shown++) {
         const PeakTensor *next = &peak->tensors[shown];
         one.length = 0;
-        write_tensor(&peak->func->tensors[next->tensor], next, &one);
+        write_tensor(peak->func, next, &one);
         Str words = {one.buffer, (uint32_t)one.length};
         uint32_t used = svg_columns((Str){text->buffer, (uint32_t)text->length});
         if (shown > 0 && used + svg_columns(words) + MORE > columns) break;

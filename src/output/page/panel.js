@@ -98,9 +98,12 @@ function peakRows(peak, indexOf) {
         const t = indexOf.get(row[0]) ?? -1;
         const blocks =
             t >= 0 && fnOf().tensors[t].blocks > 1 || row[1] > 1 ? ` ×${number(row[1])}` : "";
+        const shared = row.length < 11 ? "" :
+            row[10] < row[2]           ? ` (${number(row[10])} in %${row[9]})` :
+                                         ` (in %${row[9]})`;
         return {
             cells: [
-                `%${row[0]}${blocks}`, number(row[2]), row[3],
+                `%${row[0]}${blocks}${shared}`, number(row[2]), row[3],
                 `${number(row[4])}–${number(row[5])}`, row[6],
                 row[7]         ? "here" :
                     row[8] < 0 ? "none" :
