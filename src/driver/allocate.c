@@ -101,7 +101,7 @@ static Facts make_facts(Job *job, const Func *func, const Split *split, const Li
 /* What is known of a function before anything is spilled. `live` are its ranges, `needed` is what
  * live_range_and_needs() has told. */
 static Facts find_facts(Job *job, const Func *func, const Live *live, const bool *needed) {
-    const bool *dead = find_dead_loads(func, needed, job->arena);
+    const bool *dead = find_dead_loads(func, live, needed, job->arena);
     AppearanceOrder ordered = order_by_appearance(func, live, job->arena);
     Split split = {.func = ordered.func};
     if (job->options->split) split = split_webs(ordered.func, dead, job->arena);
