@@ -90,7 +90,7 @@ static void more_passes_are_never_worse(void **state) {
 static void shuffles_find_more(void **state) {
     (void)state;
     uint32_t placed[2] = {0};
-    for (uint64_t seed = 0; seed < 80 + test_count(); seed++) {
+    for (uint64_t seed = 0; seed < 160 + test_count(); seed++) {
         Arena arena;
         arena_init(&arena);
         ColourProblem problem = random_nodes(seed, &arena);
