@@ -16,7 +16,7 @@
 
 #define ALWAYS UINT32_MAX
 enum { EXACT_STEPS = 1000000000 };
-enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LONG = 20000, STRETCH = 30000, MILLION = 1000000 };
+enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LONG = 20000, STRETCH = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
     /* name, start, spiller, place, effort, longest, fallback, percent, joint steps, flat, metric,
