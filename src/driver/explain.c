@@ -381,10 +381,7 @@ static DmaSum find_dmas(const Explain *pass, uint32_t t) {
         if (result->origin_inst[p] != INSERTED || inst->ndst == 0 || inst->nsrc == 0) continue;
         const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
         if (result->origin[operand->tensor] != t) continue;
-        DmaSum one = sum_dma(result->func, inst, pass->about->target);
-        sum.cycles += one.cycles;
-        sum.saves += one.saves;
-        sum.reloads += one.reloads;
+        add_dmas(&sum, sum_dma(result->func, inst, pass->about->target));
     }
     return sum;
 }

@@ -1,5 +1,6 @@
 #include "driver/next_best.h"
 
+#include "support/checked.h"
 #include "support/search.h"
 #include "support/sort.h"
 
@@ -154,7 +155,7 @@ static int64_t price_of(const NextBest *pass, const IdleBlock *row) {
     const TimeGap *gap = gap_of(pass, row);
     bool store = gap->source == NO_SOURCE && !pass->stored[gap->value];
     int64_t load = gap->repeats && gap->load == 1 ? 0 : gap->load; /* 1 stands for nothing there */
-    return load + (store ? pass->facts->gaps.store[gap->value] : 0);
+    return saturating_add(load, store ? pass->facts->gaps.store[gap->value] : 0);
 }
 
 /* The gap is cut, if it is not yet; returns what that takes. */
@@ -250,7 +251,7 @@ static Offer leave_instead(NextBest *pass, IdleBlocks rows, uint32_t inst) {
         if (begins) blocks = pass->freed[row->at] / height_of(pass, row);
         bool enough = pass->freed[row->at] >= pass->wanted[row->at];
         if (enough || pass->cut[row->gap] || !stays(pass, row, inst)) continue;
-        offer.cycles += cut_gap(pass, row);
+        offer.cycles = saturating_add(offer.cycles, cut_gap(pass, row));
         pass->freed[row->at] += height_of(pass, row);
         if (++blocks > offer.blocks) offer.blocks = blocks;
     }

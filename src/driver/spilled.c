@@ -39,11 +39,8 @@ static void sum_inserted(SpilledPass *pass) {
         const Inst *inst = &code->func->insts[p];
         if (code->origin_inst[p] != INSERTED || inst->ndst == 0 || inst->nsrc == 0) continue;
         const Operand *near = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
-        DmaSum *sum = &pass->sums[code->origin[near->tensor]];
         DmaSum one = sum_dma(code->func, inst, facts->target);
-        sum->cycles += one.cycles;
-        sum->saves_run += one.saves_run;
-        sum->reloads_run += one.reloads_run;
+        add_dmas(&pass->sums[code->origin[near->tensor]], one);
     }
 }
 
@@ -56,9 +53,10 @@ static void sum_gone(SpilledPass *pass) {
         const Inst *inst = &func->insts[p];
         if (inst->kind != OP_LOAD) continue;
         int64_t *gone = &pass->gone[inst_dst(inst)->tensor];
-        *gone += sum_dma(func, inst, facts->target).cycles;
+        *gone = saturating_add(*gone, sum_dma(func, inst, facts->target).cycles);
         if (pass->moved_to[p] == UINT32_MAX) continue;
-        *gone -= sum_dma(after, &after->insts[pass->moved_to[p]], facts->target).cycles;
+        const Inst *left = &after->insts[pass->moved_to[p]];
+        *gone = saturating_sub(*gone, sum_dma(after, left, facts->target).cycles);
     }
 }
 
@@ -195,7 +193,7 @@ void find_spilled_tensors(const Reported *result, const Live *live, const Occupa
     report->loads_gone = saturating_sub(sum_dmas(result->input, facts->target).cycles,
                                         sum_dmas(facts->func, facts->target).cycles);
     for (uint32_t t = 0; t < facts->func->ntensors; t++) {
-        report->loads_gone += pass.gone[t];
+        report->loads_gone = saturating_add(report->loads_gone, pass.gone[t]);
         if (blocks[t] > 0) report->spilled[report->nspilled++] = describe(&pass, t, blocks[t]);
     }
     price_choices(&pass, before, report);

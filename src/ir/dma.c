@@ -54,6 +54,15 @@ DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target) {
     return sum;
 }
 
+void add_dmas(DmaSum *sum, DmaSum more) {
+    sum->cycles = saturating_add(sum->cycles, more.cycles);
+    sum->bytes = saturating_add(sum->bytes, more.bytes);
+    sum->saves_run = saturating_add(sum->saves_run, more.saves_run);
+    sum->reloads_run = saturating_add(sum->reloads_run, more.reloads_run);
+    sum->saves += more.saves;
+    sum->reloads += more.reloads;
+}
+
 DmaSum sum_dmas(const Func *func, const Target *target) {
     DmaSum sum = {0};
     Arena scratch;

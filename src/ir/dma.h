@@ -17,6 +17,9 @@ DmaSum sum_dmas(const Func *func, const Target *target);
 /* The same for one instruction. O(loops around it), likewise. */
 DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target);
 
+/* Adds one sum to another. */
+void add_dmas(DmaSum *sum, DmaSum more);
+
 /* True for a store of spill code, a reload, or either: by its mark. */
 bool dma_is_store(const Inst *inst);
 bool dma_is_reload(const Inst *inst);
