@@ -190,35 +190,14 @@ static bool only_leaves_out(const Job *job, const State *state) {
     return state_cycles(state) < sum_dmas(func, job->target).cycles;
 }
 
-/* The first tensor of each name is that of the input; the others are webs of it. */
-static StrMap first_of_names(const Facts *facts, Arena *arena) {
-    StrMap firsts;
-    strmap_init(&firsts, arena);
-    for (uint32_t t = 0; t < facts->func->ntensors; t++)
-        strmap_add(&firsts, facts->names[t], t);
-    return firsts;
-}
-
-/* False where an input is not the first tensor of its name. */
-static bool inputs_lead(const Facts *facts, Arena *arena) {
-    StrMap firsts = first_of_names(facts, arena);
-    bool lead = true;
-    for (uint32_t t = 0; t < facts->func->ntensors; t++)
-        lead &= !facts->func->tensors[t].input || strmap_get(&firsts, facts->names[t]) == t;
-    return lead;
-}
-
-/* Facts of the function that is left then, as if its text were read. Which web of a tensor comes
- * first may be another one there: all are declared as the tensor is. */
+/* Facts of the function that is left then, as if its text were read. */
 static Facts *facts_of_rest(Job *job, const State *state) {
     const Rewritten *code = &state->code;
     Rewritten rest = rewrite_nothing(code->func, NULL, job->arena);
-    StrMap firsts = first_of_names(&job->facts, job->arena);
     forget_places(rest.func);
     for (uint32_t u = 0; u < rest.func->ntensors; u++) {
-        Str name = job->facts.names[code->origin[u]];
-        rest.func->tensors[u].name = name;
-        rest.func->tensors[u].meta = job->facts.func->tensors[strmap_get(&firsts, name)].meta;
+        rest.func->tensors[u].name = job->facts.names[code->origin[u]];
+        rest.func->tensors[u].meta = job->facts.func->tensors[code->origin[u]].meta;
     }
     drop_dead_loads(&rest, job->arena);
     bool *needed = NEW_ARRAY(job->arena, bool, rest.func->ninsts);
@@ -240,8 +219,7 @@ static State *search(Job *job) {
         Floor floor = {.func = rest->func, .target = job->target, .arena = job->arena};
         report_rest(rest, &job->log);
         State *next = run_strategies(rest, job->options, &floor, &job->log);
-        bool gains =
-            next && state_cycles(next) < state_cycles(best) && inputs_lead(rest, job->arena);
+        bool gains = next && state_cycles(next) < state_cycles(best);
         State *worse = gains ? best : next;
         if (worse) state_free(worse);
         if (!gains) {
