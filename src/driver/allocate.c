@@ -98,23 +98,18 @@ static Facts make_facts(Job *job, const Func *func, const Split *split, const Li
     return facts;
 }
 
-/* What is known of a function before anything is spilled. `live` are its ranges, `needed` is what
+/* What is known before anything is spilled. `live` are the ranges of the input, `needed` is what
  * live_range_and_needs() has told. */
-static Facts find_facts(Job *job, const Func *func, const Live *live, const bool *needed) {
-    const bool *dead = find_dead_loads(func, live, needed, job->arena);
-    AppearanceOrder ordered = order_by_appearance(func, live, job->arena);
+static void analyse(Job *job, const Live *live, const bool *needed) {
+    double begin = clock_now();
+    const bool *dead = find_dead_loads(job->func, live, needed, job->arena);
+    AppearanceOrder ordered = order_by_appearance(job->func, live, job->arena);
     Split split = {.func = ordered.func};
     if (job->options->split) split = split_webs(ordered.func, dead, job->arena);
     Live own = split.added ? live_range(split.func, job->arena) : ordered.live;
-    Facts facts = make_facts(job, ordered.func, &split, &own);
-    facts.dead = dead;
-    job->result.report.split += split.added;
-    return facts;
-}
-
-static void analyse(Job *job, const Live *live, const bool *needed) {
-    double begin = clock_now();
-    job->facts = find_facts(job, job->func, live, needed);
+    job->facts = make_facts(job, ordered.func, &split, &own);
+    job->facts.dead = dead;
+    job->result.report.split = split.added;
     report_input(&job->facts, &job->result.report);
     job->result.report.seconds.analyse += clock_now() - begin;
 }
@@ -169,67 +164,6 @@ static AllocStatus tell_out_of_time(Job *job) {
     diag_error(job->diags, job->func->span, "out of time after %g seconds",
                job->options->time_limit);
     return NOT_ALLOCATED;
-}
-
-/* What came without a place leaves without one. */
-static void forget_places(Func *func) {
-    for (uint32_t t = 0; t < func->ntensors; t++)
-        if (!func->tensors[t].fixed) func->tensors[t].at = NULL;
-}
-
-/* ---- search ---- */
-
-/* True if the state gains, and all that it does is to leave out loads or iterations of them. */
-static bool only_leaves_out(const Job *job, const State *state) {
-    const Rewritten *code = &state->code;
-    const Func *func = job->facts.func;
-    for (uint32_t p = 0; p < code->func->ninsts; p++)
-        if (code->origin_inst[p] == INSERTED) return false;
-    for (uint32_t u = 0; u < code->func->ntensors; u++)
-        if (code->func->tensors[u].blocks != func->tensors[code->origin[u]].blocks) return false;
-    return state_cycles(state) < sum_dmas(func, job->target).cycles;
-}
-
-/* Facts of the function that is left then, as if its text were read. */
-static Facts *facts_of_rest(Job *job, const State *state) {
-    const Rewritten *code = &state->code;
-    Rewritten rest = rewrite_nothing(code->func, NULL, job->arena);
-    forget_places(rest.func);
-    for (uint32_t u = 0; u < rest.func->ntensors; u++) {
-        rest.func->tensors[u].name = job->facts.names[code->origin[u]];
-        rest.func->tensors[u].meta = job->facts.func->tensors[code->origin[u]].meta;
-    }
-    drop_dead_loads(&rest, job->arena);
-    bool *needed = NEW_ARRAY(job->arena, bool, rest.func->ninsts);
-    Live live = live_range_and_needs(rest.func, job->arena, needed);
-    Facts *facts = NEW(job->arena, Facts);
-    *facts = find_facts(job, rest.func, &live, needed);
-    return facts;
-}
-
-/* Runs the table. Where all that the best result does is to leave out loads, what is left is a
- * function in which they take no room and are no choice any more: it is searched in turn, which its
- * text would be too, as long as that gains. */
-static State *search(Job *job) {
-    State *best = run_strategies(&job->facts, job->options, &job->floor, &job->log);
-    while (best && !is_search_brief(&job->facts, job->options) && only_leaves_out(job, best)) {
-        uint32_t split = job->result.report.split;
-        arena_adopt(job->arena, &best->memory);
-        Facts *rest = facts_of_rest(job, best);
-        Floor floor = {.func = rest->func, .target = job->target, .arena = job->arena};
-        report_rest(rest, &job->log);
-        State *next = run_strategies(rest, job->options, &floor, &job->log);
-        bool gains = next && state_cycles(next) < state_cycles(best);
-        State *worse = gains ? best : next;
-        if (worse) state_free(worse);
-        if (!gains) {
-            job->result.report.split = split;
-            break;
-        }
-        best = next;
-        job->facts = *rest;
-    }
-    return best;
 }
 
 /* ---- the result ---- */
@@ -310,6 +244,12 @@ static void go_back_to_earlier(Job *job) {
     }
     arena_adopt(job->arena, &state->memory);
     state_free(state);
+}
+
+/* For --emit=spilled: what came without a place leaves without one. */
+static void forget_places(Func *func) {
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (!func->tensors[t].fixed) func->tensors[t].at = NULL;
 }
 
 /* Copies that can be made to do nothing; earlier places; marks. */
@@ -508,7 +448,7 @@ static AllocStatus find_allocation(Job *job) {
     const Peak *peak = job->options->no_spill ? find_own_peak(&subject, false) : NULL;
     if (!job->facts.dead && must_spill(&subject, peak)) return tell_spilled(job, peak);
     State *best = start_stable(job);
-    if (!best) best = search(job);
+    if (!best) best = run_strategies(&job->facts, job->options, &job->floor, &job->log);
     if (clock_is_past(job->facts.deadline)) {
         if (best && job->options->effort < ANYTIME) state_free(best);
         if (!best || job->options->effort < ANYTIME) return tell_out_of_time(job);

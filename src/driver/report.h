@@ -16,9 +16,6 @@ void report_input(const Facts *facts, Report *report);
 /* Adds the lines of a round to the state's log. */
 void report_round(State *state);
 
-/* The line that says that strategies run on what is left of a function without some loads. */
-void report_rest(const Facts *facts, Writer *log);
-
 /* The line that says that strategies run with so many copies joined. */
 void report_joined(const Facts *facts, uint32_t copies, Writer *log);
 
