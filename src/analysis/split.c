@@ -224,7 +224,7 @@ static void name_webs(Splitter *s, uint32_t tensor) {
 }
 
 static bool may_split(const Tensor *tensor) {
-    return tensor->space == SPACE_SB && !tensor->fixed && !tensor->pin && !tensor->output;
+    return tensor->space == SPACE_SB && !tensor_stays(tensor);
 }
 
 static void split_tensor(Splitter *s, uint32_t tensor) {

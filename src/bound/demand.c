@@ -113,7 +113,7 @@ static void shape_tensors(DemandPass *pass) {
     pass->resident = NEW_ARRAY(&pass->scratch, bool, func->ntensors);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        pass->resident[t] = tensor->fixed || tensor->pin || tensor->output;
+        pass->resident[t] = tensor_stays(tensor);
         if (tensor->space != SPACE_SB) continue;
         shape_atoms(pass, t);
         pass->too_large |= block_dma(pass->target, tensor) > MOST_COST ||

@@ -266,8 +266,7 @@ static bool loads_too_much(const Func *func, const Inst *inst) {
     if (inst->kind != OP_LOAD) return false;
     const Tensor *tensor = &func->tensors[inst_dst(inst)->tensor];
     BlockSpan span = operand_blocks(func, inst_dst(inst));
-    return tensor->fixed || tensor->pin || tensor->output || tensor->input || inst->accumulate ||
-           span.last > span.first;
+    return tensor_stays(tensor) || tensor->input || inst->accumulate || span.last > span.first;
 }
 
 /* True if straight code is left as it is, but for loads that nothing needs: then nothing is

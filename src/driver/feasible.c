@@ -84,10 +84,6 @@ uint32_t impossible_instruction(const Facts *facts) {
     return point;
 }
 
-static bool must_stay(const Tensor *tensor) {
-    return tensor->fixed || tensor->pin || tensor->output;
-}
-
 bool may_need_less(const Facts *facts, uint32_t inst) {
     const Func *func = facts->func;
     if (inst != ENTRY && facts->dead && facts->dead[inst]) return true;
@@ -96,7 +92,7 @@ bool may_need_less(const Facts *facts, uint32_t inst) {
     SameValues values = same_values_begin(func, &scratch);
     bool may = false;
     for (uint32_t t = 0; t < func->ntensors; t++)
-        may |= values.copied[t] && must_stay(&func->tensors[t]);
+        may |= values.copied[t] && tensor_stays(&func->tensors[t]);
     for (uint32_t o = 0; inst != ENTRY && o < func->insts[inst].ndst + func->insts[inst].nsrc; o++)
         may |= values.copied[func->insts[inst].operands[o].tensor];
     arena_free(&scratch);
@@ -164,7 +160,7 @@ static void gather_what_stays(Needs *needs, const Live *live, uint32_t point, bo
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
         if (tensor->space != SPACE_SB || needs->number[t] > 0) continue;
-        bool stays = tensor->fixed || tensor->pin || tensor->output || (entry && tensor->input);
+        bool stays = tensor_stays(tensor) || (entry && tensor->input);
         if (!stays || !live_at(live->whole[t], point)) continue;
         int64_t blocks = 0;
         for (int64_t b = 0; b < tensor->blocks; b++)
@@ -197,8 +193,8 @@ static uint32_t find_shared(const Needs *needs, const Live *live, SameValues *va
     for (size_t j = i; j-- > 0 && i - j <= MOST_COMPARED && found == 0;) {
         uint32_t other = needs->needs[j].tensor;
         if (needs->needs[j].shares > 0 || !may_share_place(values, tensor, other)) continue;
-        bool stay =
-            must_stay(&needs->func->tensors[tensor]) && must_stay(&needs->func->tensors[other]);
+        bool stay = tensor_stays(&needs->func->tensors[tensor]) &&
+                    tensor_stays(&needs->func->tensors[other]);
         if (!stay || are_partners(needs, live, tensor, other, &scratch)) found = (uint32_t)j + 1;
     }
     arena_free(&scratch);
@@ -321,7 +317,7 @@ static void note_needs(Needs *needs, Span span, DiagQueue *diags) {
 
 static bool nothing_can_go(const Needs *needs) {
     for (size_t i = 0; i < needs->count; i++) {
-        if (!must_stay(&needs->func->tensors[needs->needs[i].tensor])) return false;
+        if (!tensor_stays(&needs->func->tensors[needs->needs[i].tensor])) return false;
     }
     return true;
 }

@@ -189,8 +189,7 @@ static const Func *move_load(const Func *func, FitChange change, const Target *t
                              Arena *arena) {
     const Tensor *tensor = &func->tensors[change.tensor];
     Inst load = func->insts[change.from];
-    if (tensor->fixed || tensor->pin || tensor->output || load.condition ||
-        load.loop != func->insts[change.to].loop)
+    if (tensor_stays(tensor) || load.condition || load.loop != func->insts[change.to].loop)
         return NULL;
     /* For verify(): one load is dropped, and another one added. */
     load.meta = meta_with(arena, meta_without(arena, load.meta, "reload"), flag("reload"));

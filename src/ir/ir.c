@@ -156,6 +156,10 @@ bool operand_is_whole(const Func *func, const Operand *operand) {
                        region->b1 == tensor->bytes);
 }
 
+bool tensor_stays(const Tensor *tensor) {
+    return tensor->fixed || tensor->pin || tensor->output;
+}
+
 uint32_t tensor_height(const Tensor *tensor) {
     return (uint32_t)ceil_div(tensor->bytes, GRANULE);
 }

@@ -203,6 +203,9 @@ bool blocks_equal(const Blocks *a, const Blocks *b);
 /* True if the operand names whole blocks: no region, or one that is not smaller. */
 bool operand_is_whole(const Func *func, const Operand *operand);
 
+/* True if the tensor never leaves the chip: fixed, pinned or an output. */
+bool tensor_stays(const Tensor *tensor);
+
 /* Granules that one block of an sb tensor takes where its place is aligned. */
 uint32_t tensor_height(const Tensor *tensor);
 

@@ -120,8 +120,7 @@ static Pricer make_pricer(const Func *func, const Target *target, Arena *scratch
 
 static bool must_not_spill(const Func *func, const Node *node, const bool *minimal) {
     const Tensor *tensor = &func->tensors[node->tensor];
-    return tensor->fixed || tensor->pin || tensor->output || (minimal && minimal[node->tensor]) ||
-           is_short(node->range);
+    return tensor_stays(tensor) || (minimal && minimal[node->tensor]) || is_short(node->range);
 }
 
 static double finite(double cost) {

@@ -1,9 +1,5 @@
 #include "spill/dead_loads.h"
 
-static bool may_leave(const Tensor *tensor) {
-    return !tensor->fixed && !tensor->pin && !tensor->output;
-}
-
 /* True if an input of the chip holds at the first instruction what nothing reads: it is live there
  * all the same, beside whatever comes first. */
 static bool has_unread_input(const Func *func, const Live *live) {
@@ -18,7 +14,7 @@ const bool *find_dead_loads(const Func *func, const Live *live, const bool *need
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         dead[i] = inst->kind == OP_LOAD && !inst->accumulate && !needed[i] &&
-                  may_leave(&func->tensors[inst_dst(inst)->tensor]);
+                  !tensor_stays(&func->tensors[inst_dst(inst)->tensor]);
         some |= dead[i];
     }
     if (some) keep_first_writes(func, dead, arena);

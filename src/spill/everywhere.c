@@ -25,8 +25,7 @@ typedef struct {
 
 static bool must_stay(const Pass *pass, uint32_t tensor) {
     const Tensor *info = &pass->func->tensors[tensor];
-    return info->space == SPACE_SB && (info->fixed || info->pin || info->output) &&
-           pass->live.whole[tensor].count > 0;
+    return info->space == SPACE_SB && tensor_stays(info) && pass->live.whole[tensor].count > 0;
 }
 
 static void record_places(Pass *pass, uint32_t tensor, const Rect *rects) {

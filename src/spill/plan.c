@@ -71,8 +71,8 @@ Plan plan_make(const Func *func, Arena *arena) {
     fill_loops(&plan, arena);
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        plan.spillable[t] = tensor->space == SPACE_SB && !tensor->fixed && !tensor->pin &&
-                            !tensor->output && plan.first[t] < plan.first[t + 1];
+        plan.spillable[t] =
+            tensor->space == SPACE_SB && !tensor_stays(tensor) && plan.first[t] < plan.first[t + 1];
     }
     return plan;
 }

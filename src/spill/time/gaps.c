@@ -406,7 +406,7 @@ bool find_gaps(TimeFacts *facts, bool remat, Arena *arena) {
                        .moved = NEW_ARRAY(arena, Region, func->ntensors)};
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        gaps->resident[t] = tensor->fixed || tensor->pin || tensor->input || tensor->output;
+        gaps->resident[t] = tensor_stays(tensor) || tensor->input;
     }
     GapPass pass = {.facts = facts,
                     .timeline = &facts->timeline,
