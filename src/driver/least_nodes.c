@@ -1,22 +1,30 @@
 #include "driver/least_nodes.h"
 
+#include <string.h>
+
 #include "analysis/partners.h"
 #include "place/overlap.h"
 #include "support/union_find.h"
 
 /* ---- fixed tensors ---- */
 
+/* Gives the node places of its own, which may then be changed. */
+static Rect *own_rects(Node *node, Arena *arena) {
+    Rect *rects = RAW_ARRAY(arena, Rect, node->blocks);
+    memcpy(rects, node->rects, node->blocks * sizeof *rects);
+    node->rects = rects;
+    return rects;
+}
+
 void clip_fixed(Nodes *nodes, uint32_t size, Arena *arena) {
     for (uint32_t n = 0; n < nodes->count; n++) {
         Node *node = &nodes->items[n];
         if (!node->fixed) continue;
-        Rect *rects = RAW_ARRAY(arena, Rect, node->blocks);
+        Rect *rects = own_rects(node, arena);
         for (uint32_t b = 0; b < node->blocks; b++) {
-            rects[b] = node->rects[b];
             if (rects[b].high > size) rects[b].high = size;
             if (rects[b].low > size) rects[b].low = size;
         }
-        node->rects = rects;
     }
 }
 
@@ -35,9 +43,8 @@ static FixedBlocks gather_fixed(const Nodes *nodes, Arena *scratch) {
     for (uint32_t n = 0; n < nodes->count; n++) {
         Node *node = &nodes->items[n];
         if (!node->fixed) continue;
-        Rect *rects = RAW_ARRAY(scratch, Rect, node->blocks);
+        Rect *rects = own_rects(node, scratch);
         for (uint32_t b = 0; b < node->blocks; b++) {
-            rects[b] = node->rects[b];
             LiveRange range = node_block_range(node, b);
             for (uint32_t i = 0; i < range.count; i++) {
                 PlacedInterval one = {range.items[i], rects[b], (uint32_t)fixed.nrects};
@@ -46,7 +53,6 @@ static FixedBlocks gather_fixed(const Nodes *nodes, Arena *scratch) {
             PUSH(scratch, fixed.rects, fixed.nrects, fixed.rects_capacity, &rects[b]);
             PUSH(scratch, fixed.whole, fixed.nwhole, fixed.whole_capacity, rects[b]);
         }
-        node->rects = rects;
     }
     return fixed;
 }

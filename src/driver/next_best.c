@@ -184,15 +184,18 @@ static IdleBlocks rows_of_tensor(const NextBest *pass, IdleBlocks all, uint32_t 
     return (IdleBlocks){first, end};
 }
 
-/* Those of one tensor: by point, cheap ones first. */
+/* Those of one tensor: by point, cheap ones first; prices past the largest key are alike. */
 static void order_rows(NextBest *pass, IdleBlocks rows, Arena *scratch) {
     enum { PRICE_BITS = 40 };
+    static const int64_t MOST_PRICE = (INT64_C(1) << PRICE_BITS) - 1;
     uint32_t count = rows.end - rows.first;
     SortKey *keys = RAW_ARRAY(scratch, SortKey, count);
     IdleBlock *before = RAW_ARRAY(scratch, IdleBlock, count);
     for (uint32_t i = 0; i < count; i++) {
         const IdleBlock *row = &pass->rows[rows.first + i];
-        keys[i] = (SortKey){(uint64_t)row->at << PRICE_BITS | (uint64_t)price_of(pass, row), i};
+        int64_t price = price_of(pass, row);
+        if (price > MOST_PRICE) price = MOST_PRICE;
+        keys[i] = (SortKey){(uint64_t)row->at << PRICE_BITS | (uint64_t)price, i};
         before[i] = *row;
     }
     sort_keys(keys, count, scratch);
