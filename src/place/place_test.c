@@ -59,6 +59,18 @@ static Placer placer_of(uint64_t seed, int passes) {
                     .seed = seed};
 }
 
+/* Places all, which must cost no more than `before`; counts what is placed, returns the score. */
+static double place_no_worse(const ColourProblem *problem, const Placer *placer, double before,
+                             uint32_t *placed, Arena *arena) {
+    Pressure pressure = find_pressure(&problem->nodes, arena);
+    PlaceProblem whole = {&problem->nodes, &pressure, problem->size};
+    Placed found = place(&whole, placer, arena);
+    check(problem, &found);
+    assert_true(found.placement.score <= before);
+    *placed += found.placed;
+    return found.placement.score;
+}
+
 static void more_passes_are_never_worse(void **state) {
     (void)state;
     enum { CHOICES = 5 };
@@ -72,13 +84,9 @@ static void more_passes_are_never_worse(void **state) {
         double before = INFINITY;
         for (int passes = 0; passes < CHOICES; passes++) {
             Placer placer = placer_of(seed, passes);
-            Placed found = place(&whole, &placer, &arena);
-            check(&problem, &found);
-            assert_true(found.placement.score <= before);
-            before = found.placement.score;
-            placed[passes] += found.placed;
+            before = place_no_worse(&problem, &placer, before, &placed[passes], &arena);
             placer.crowded = true;
-            found = place(&whole, &placer, &arena);
+            Placed found = place(&whole, &placer, &arena);
             check(&problem, &found);
         }
         arena_free(&arena);
@@ -94,19 +102,13 @@ static void shuffles_find_more(void **state) {
         Arena arena;
         arena_init(&arena);
         ColourProblem problem = random_nodes(seed, &arena);
-        Pressure pressure = find_pressure(&problem.nodes, &arena);
-        PlaceProblem whole = {&problem.nodes, &pressure, problem.size};
         double before = INFINITY;
         for (int shuffles = 0; shuffles < 2; shuffles++) {
             Placer placer = {.evict = true,
                              .by_height = true,
                              .must_fit = true,
                              .shuffle_steps = shuffles ? 4000000 : 0};
-            Placed found = place(&whole, &placer, &arena);
-            check(&problem, &found);
-            assert_true(found.placement.score <= before);
-            before = found.placement.score;
-            placed[shuffles] += found.placed;
+            before = place_no_worse(&problem, &placer, before, &placed[shuffles], &arena);
         }
         arena_free(&arena);
     }
