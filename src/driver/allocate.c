@@ -260,13 +260,20 @@ static void settle_places(Job *job, Arena *scratch) {
     mark_copies(job->code.func, job->arena);
 }
 
-/* True for loads of what must stay, which are kept though nothing may need them, and of several
- * blocks, of which some may be all that is read. */
+static bool has_input_on_chip(const Func *func) {
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (func->tensors[t].space == SPACE_SB && func->tensors[t].input) return true;
+    return false;
+}
+
+/* True for loads of what must stay, and of the first instruction beside an input, which are kept
+ * though nothing may need them, and of several blocks, of which some may be all that is read. */
 static bool loads_too_much(const Func *func, const Inst *inst) {
     if (inst->kind != OP_LOAD) return false;
     const Tensor *tensor = &func->tensors[inst_dst(inst)->tensor];
     BlockSpan span = operand_blocks(func, inst_dst(inst));
-    return tensor_stays(tensor) || tensor->input || inst->accumulate || span.last > span.first;
+    return tensor_stays(tensor) || tensor->input || inst->accumulate || span.last > span.first ||
+           (inst == func->insts && has_input_on_chip(func));
 }
 
 /* True if straight code is left as it is, but for loads that nothing needs: then nothing is
