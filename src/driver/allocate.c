@@ -41,12 +41,15 @@
 /* One allocation under way: what never changes, and what has been found. */
 typedef struct {
     const Func *func; /* the input */
+    const Func *base; /* what is allocated: that, or what is left of it: see search_rest() */
     const Target *target;
     const Options *options;
     Arena *arena; /* of the function */
     Arena search; /* of facts that are used as long as places are looked for */
     DiagQueue *diags;
-    Facts facts;
+    Facts facts;         /* of base */
+    uint32_t nnames;     /* of facts.names: those of its tensors, then others that are taken */
+    const Str *declared; /* [tensors of the facts] the name of each in base */
     Floor floor;
     Earlier earlier; /* what to stay close to */
     KeepCount kept;  /* of its places */
@@ -98,18 +101,25 @@ static Facts make_facts(Job *job, const Func *func, const Split *split, const Li
     return facts;
 }
 
-/* What is known before anything is spilled. `live` are the ranges of the input, `needed` is what
+/* What is known of a function before anything is spilled. `live` are its ranges, `needed` is what
  * live_range_and_needs() has told. */
-static void analyse(Job *job, const Live *live, const bool *needed) {
-    double begin = clock_now();
-    const bool *dead = find_dead_loads(job->func, live, needed, job->arena);
-    AppearanceOrder ordered = order_by_appearance(job->func, live, job->arena);
+static Facts find_facts(Job *job, const Func *func, const Live *live, const bool *needed) {
+    const bool *dead = find_dead_loads(func, live, needed, job->arena);
+    AppearanceOrder ordered = order_by_appearance(func, live, job->arena);
     Split split = {.func = ordered.func};
     if (job->options->split) split = split_webs(ordered.func, dead, job->arena);
     Live own = split.added ? live_range(split.func, job->arena) : ordered.live;
-    job->facts = make_facts(job, ordered.func, &split, &own);
-    job->facts.dead = dead;
-    job->result.report.split = split.added;
+    Facts facts = make_facts(job, ordered.func, &split, &own);
+    facts.dead = dead;
+    job->result.report.split += split.added;
+    return facts;
+}
+
+static void analyse(Job *job, const Live *live, const bool *needed) {
+    double begin = clock_now();
+    job->facts = find_facts(job, job->func, live, needed);
+    job->declared = job->facts.names;
+    job->nnames = job->facts.func->ntensors;
     report_input(&job->facts, &job->result.report);
     job->result.report.seconds.analyse += clock_now() - begin;
 }
@@ -321,12 +331,11 @@ static void report(Job *job) {
 /* What was not spilled keeps its name; the rest has names of its own, those of an earlier
  * allocation where it stands for the same. */
 static void give_names(Job *job, Arena *scratch) {
-    uint32_t count = job->facts.func->ntensors;
-    keep_unspilled(&job->code, job->facts.func, job->facts.names, job->arena);
-    name_added(&job->code, job->facts.names, count, NULL, job->arena);
+    keep_unspilled(&job->code, job->facts.func, job->declared, job->arena);
+    name_added(&job->code, job->facts.names, job->nnames, NULL, job->arena);
     if (!job->earlier.func) return;
     const Str *wanted = earlier_names(&job->earlier, job->code.func, scratch);
-    name_added(&job->code, job->facts.names, count, wanted, job->arena);
+    name_added(&job->code, job->facts.names, job->nnames, wanted, job->arena);
 }
 
 /* Of `before` tensors those that are still there have new numbers. */
@@ -378,9 +387,88 @@ static void replay_earlier(Job *job) {
 
 /* Declarations in their order. */
 static void put_in_order(Job *job) {
-    const uint32_t *new_id =
-        order_declarations(&job->code, job->func, job->facts.names, job->arena);
+    const uint32_t *new_id = order_declarations(&job->code, job->base, job->declared, job->arena);
     renumber_costs(job, new_id, job->code.func->ntensors);
+}
+
+/* ---- what is left of the input ---- */
+
+/* True if there are fewer cycles of DMAs than before, and nothing is spilled for it: loads are left
+ * out, or iterations of them. */
+static bool only_leaves_out(const Job *job) {
+    return !adds_dmas(job) && sum_dmas(job->code.func, job->target).cycles <
+                                  sum_dmas(job->facts.func, job->target).cycles;
+}
+
+/* The function that the result's text would be read as, without places. */
+static Func *read_back(Job *job) {
+    Arena scratch;
+    arena_init(&scratch);
+    settle_text(job);
+    give_names(job, &scratch);
+    put_in_order(job);
+    Func *rest = NEW(job->arena, Func);
+    *rest = *job->code.func;
+    rest->tensors = RAW_ARRAY(job->arena, Tensor, rest->ntensors);
+    for (uint32_t t = 0; t < rest->ntensors; t++)
+        rest->tensors[t] = job->code.func->tensors[t];
+    forget_places(rest);
+    arena_free(&scratch);
+    return rest;
+}
+
+/* Sets names[t] to the input's name of tensor t of the facts of what was read back. */
+static void find_names(const Job *job, const Facts *rest, Str *names) {
+    StrMap origin;
+    strmap_init(&origin, job->arena);
+    for (uint32_t u = 0; u < job->code.func->ntensors; u++)
+        strmap_add(&origin, job->code.func->tensors[u].name, job->code.origin[u]);
+    for (uint32_t t = 0; t < rest->func->ntensors; t++)
+        names[t] = job->facts.names[strmap_get(&origin, rest->names[t])];
+}
+
+/* What is left is what is allocated from now on. Names of the input, and those that it has given,
+ * are not given again. */
+static void go_on_with(Job *job, const Func *rest, const Facts *facts) {
+    uint32_t count = facts->func->ntensors;
+    Str *names = RAW_ARRAY(job->arena, Str, (size_t)count + rest->ntensors + job->func->ntensors);
+    find_names(job, facts, names);
+    for (uint32_t t = 0; t < rest->ntensors; t++)
+        names[count++] = rest->tensors[t].name;
+    for (uint32_t t = 0; t < job->func->ntensors; t++)
+        names[count++] = job->func->tensors[t].name;
+    job->declared = facts->names;
+    job->facts = *facts;
+    job->facts.names = names;
+    job->nnames = count;
+    job->base = rest;
+}
+
+/* Allocates what is left where loads were left out, as if its text were read: they take no room any
+ * more, are no choice, and hold no web together. True if that changes something for the better. */
+static bool search_rest(Job *job) {
+    const Func *rest = read_back(job);
+    int64_t cycles = sum_dmas(rest, job->target).cycles;
+    uint32_t split = job->result.report.split;
+    bool *needed = NEW_ARRAY(job->arena, bool, rest->ninsts);
+    Live live = live_range_and_needs(rest, job->arena, needed);
+    Facts *facts = NEW(job->arena, Facts);
+    *facts = find_facts(job, rest, &live, needed);
+    report_rest(facts, &job->log);
+    Floor floor = {.func = rest, .target = job->target, .arena = job->arena};
+    State *best = run_strategies(facts, job->options, &floor, &job->log);
+    bool gains = best && state_cycles(best) < cycles;
+    bool parts = best && state_cycles(best) == cycles && job->result.report.split > split;
+    if (!gains && !parts) {
+        if (best) state_free(best);
+        job->result.report.split = split;
+        return false;
+    }
+    const char *strategy = job->result.report.strategy;
+    go_on_with(job, rest, facts);
+    take(job, best);
+    if (!gains) job->result.report.strategy = strategy;
+    return true;
 }
 
 /* Names, homes, places of copies and of an earlier allocation, marks, figures. */
@@ -441,6 +529,14 @@ static void end_search(Job *job) {
     job->facts.sources = (Sources){0};
 }
 
+/* As long as loads are left out, what is left is searched in turn. */
+static void take_and_go_on(Job *job, State *best) {
+    take(job, best);
+    if (job->stable || is_search_brief(&job->facts, job->options)) return;
+    while (only_leaves_out(job) && search_rest(job))
+        continue;
+}
+
 static AllocStatus find_allocation(Job *job) {
     enum { ANYTIME = 9 };
     bool *needed = NEW_ARRAY(job->arena, bool, job->func->ninsts);
@@ -461,7 +557,7 @@ static AllocStatus find_allocation(Job *job) {
         diag_warning(job->diags, job->func->span, "the time is up: this is the best result found");
     }
     if (best)
-        take(job, best);
+        take_and_go_on(job, best);
     else if (peak)
         return tell_spilled(job, peak);
     else if (spill_everywhere(job) != ALLOCATED)
@@ -595,6 +691,7 @@ static void tell(Job *job) {
 Allocation allocate(const Func *func, const Target *target, const Options *options, Arena *arena,
                     DiagQueue *diags) {
     Job job = {.func = func,
+               .base = func,
                .target = target,
                .options = options,
                .arena = arena,

@@ -99,6 +99,10 @@ void report_joined(const Facts *facts, uint32_t copies, Writer *log) {
     write_format(log, ":   tried with %u cop%s joined:\n", copies, copies == 1 ? "y" : "ies");
 }
 
+void report_rest(const Facts *facts, Writer *log) {
+    if (facts->named) LOG(log, facts->func, "  tried again without what it leaves out:");
+}
+
 /* [tensors of the facts] blocks that leave of what still has its own declaration. */
 static int64_t *count_leaving(const Reported *result, Arena *scratch) {
     const Rewritten *current = result->code;

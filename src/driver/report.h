@@ -19,6 +19,9 @@ void report_round(State *state);
 /* The line that says that strategies run with so many copies joined. */
 void report_joined(const Facts *facts, uint32_t copies, Writer *log);
 
+/* The line that says that strategies run on what is left of a function without some loads. */
+void report_rest(const Facts *facts, Writer *log);
+
 /* The line of a strategy that has run. `why` it gave up; NULL: everything has its place. */
 void report_tried(const State *state, const char *why, Writer *log);
 

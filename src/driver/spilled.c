@@ -190,7 +190,8 @@ void find_spilled_tensors(const Reported *result, const Live *live, const Occupa
     pass.leaving = leaving_blocks(result->code->func, &pass.scratch);
     const int64_t *blocks = count_spilled(result, &pass.scratch);
     report->spilled = RAW_ARRAY(arena, SpilledTensor, report->spilled_tensors);
-    report->loads_gone = 0;
+    report->loads_gone = saturating_sub(sum_dmas(result->input, facts->target).cycles,
+                                        sum_dmas(facts->func, facts->target).cycles);
     for (uint32_t t = 0; t < facts->func->ntensors; t++) {
         report->loads_gone = saturating_add(report->loads_gone, pass.gone[t]);
         if (blocks[t] > 0) report->spilled[report->nspilled++] = describe(&pass, t, blocks[t]);

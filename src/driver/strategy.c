@@ -281,14 +281,17 @@ static bool is_free(const Race *race) {
     return race->best && race->least <= race->before;
 }
 
+bool is_search_brief(const Facts *facts, const Options *options) {
+    return options->no_spill || options->outcome_only || facts->func->ninsts > MEDIUM ||
+           has_spill_code(facts->func); /* which stays as it is, where it can */
+}
+
 /* True where nothing can be better than the best result, or there is no time. Loads that bring what
  * nothing reads may make less than nothing the least. */
 static bool is_over(const Facts *facts, const Options *options, const Race *race) {
     if (clock_is_past(facts->deadline)) return true;
     if (!race->best) return false;
-    bool brief = options->no_spill || options->outcome_only || facts->func->ninsts > MEDIUM ||
-                 has_spill_code(facts->func); /* which stays as it is, where it can */
-    if (brief && is_free(race)) return true;
+    if (is_search_brief(facts, options) && is_free(race)) return true;
     return floor_is_reached(race->floor, saturating_sub(race->least, race->before));
 }
 

@@ -39,6 +39,9 @@ StrategyTable all_strategies(void);
 /* Those of its rows that find out quickly whether all fits. */
 StrategyTable fit_strategies(void);
 
+/* True if the search ends at the first result that costs nothing, or less than nothing. */
+bool is_search_brief(const Facts *facts, const Options *options);
+
 /* Runs the rows of the options' table that the effort and the function admit, in order, and keeps
  * the cheapest result, the first of equal ones; stops where one costs nothing, or no more than the
  * bound. Efforts above 2 run

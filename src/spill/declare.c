@@ -50,10 +50,15 @@ static void *reordered(const void *items, size_t size, const SortKey *order, uin
     return result;
 }
 
-static void renumber_operands(Func *func, const uint32_t *new_id, Arena *arena) {
+/* What names tensors by their numbers: operands, and the blocks that were placed in time. */
+static void renumber_all(Rewritten *rewritten, const uint32_t *new_id, Arena *arena) {
+    Func *func = rewritten->func;
     own_insts(func, arena);
     for (uint32_t p = 0; p < func->ninsts; p++)
         func->insts[p] = renumbered_inst(&func->insts[p], new_id, arena);
+    Nodes *blocks = &rewritten->blocks.nodes;
+    for (uint32_t n = 0; n < blocks->count; n++)
+        blocks->items[n].tensor = new_id[blocks->items[n].tensor];
 }
 
 static void reorder(Rewritten *rewritten, const SortKey *order, Arena *arena) {
@@ -90,7 +95,7 @@ const uint32_t *order_declarations(Rewritten *rewritten, const Func *input, cons
     }
     if (moved) {
         reorder(rewritten, order, arena);
-        renumber_operands(rewritten->func, new_id, arena);
+        renumber_all(rewritten, new_id, arena);
     }
     arena_free(&scratch);
     return moved ? new_id : NULL;
