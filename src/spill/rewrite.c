@@ -788,14 +788,39 @@ const uint32_t *keep_named(Rewritten *out, Arena *arena) {
     return new_id;
 }
 
-void keep_first_writes(const Func *func, bool *dead, Arena *arena) {
+/* Where the outermost loop around an instruction ends; after it where there is none. */
+static uint32_t end_of_loops(const Func *func, uint32_t inst) {
+    uint32_t end = inst + 1;
+    for (uint32_t loop = func->insts[inst].loop; loop != NO_LOOP; loop = func->loops[loop].parent)
+        end = func->loops[loop].end;
+    return end;
+}
+
+void keep_later_writes(const Func *func, const uint32_t *early, bool *dead, Arena *arena) {
     bool *written = NEW_ARRAY(arena, bool, func->ntensors);
     uint32_t *load = NEW_ARRAY(arena, uint32_t, func->ntensors); /* 1 + the first that is dead */
+    for (uint32_t i = 0; i < func->ninsts; i++)
+        for (uint32_t o = 0; o < func->insts[i].ndst; o++) {
+            uint32_t t = func->insts[i].operands[o].tensor;
+            if (!early[t] || i == early[t] - 1 || i >= end_of_loops(func, early[t] - 1)) continue;
+            written[t] |= !dead[i];
+            if (dead[i] && !load[t]) load[t] = i + 1;
+        }
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (load[t] && !written[t]) dead[load[t] - 1] = false;
+}
+
+void keep_first_writes(const Func *func, bool *dead, Arena *arena) {
+    bool *written = NEW_ARRAY(arena, bool, func->ntensors);
+    uint32_t *load = NEW_ARRAY(arena, uint32_t, func->ntensors);  /* 1 + the first that is dead */
+    uint32_t *early = NEW_ARRAY(arena, uint32_t, func->ntensors); /* 1 + the read before it */
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         for (uint32_t o = inst->accumulate ? 0 : inst->ndst; o < inst->ndst + inst->nsrc; o++) {
             uint32_t t = inst->operands[o].tensor;
-            if (written[t] || !load[t]) continue;
+            if (written[t]) continue;
+            if (!load[t] && !early[t] && !func->tensors[t].input) early[t] = i + 1;
+            if (!load[t]) continue;
             dead[load[t] - 1] = false;
             written[t] = true;
         }
@@ -805,6 +830,7 @@ void keep_first_writes(const Func *func, bool *dead, Arena *arena) {
             if (dead[i] && !load[t]) load[t] = i + 1;
         }
     }
+    keep_later_writes(func, early, dead, arena);
 }
 
 /* Which instructions go where writes to tensors of `role` must be needed: stores into homes, or

@@ -70,6 +70,12 @@ void drop_insts(Rewritten *rewritten, const bool *dead, Arena *arena);
  * of the first load without which there would be none. O(operands). */
 void keep_first_writes(const Func *func, bool *dead, Arena *arena);
 
+/* The same for tensors whose first read stands before any write, for a later iteration to read:
+ * early[t] is 1 + that read, 0 for none. Some write must stand behind it before the loops around it
+ * end: clears dead[p] of the first load there if there would be no other. O(operands times depth).
+ */
+void keep_later_writes(const Func *func, const uint32_t *early, bool *dead, Arena *arena);
+
 /* Keeps of the added tensors of a rewrite those that some operand names. Returns the new number of
  * each, or UINT32_MAX. Forgets ranges. O(operands). */
 const uint32_t *keep_named(Rewritten *rewritten, Arena *arena);

@@ -655,13 +655,16 @@ static void keep_first_loads(Folder *folder) {
     const Func *func = folder->decided->webs->facts.func;
     bool *written = NEW_ARRAY(&folder->scratch, bool, func->ntensors);
     uint32_t *load = NEW_ARRAY(&folder->scratch, uint32_t, func->ntensors); /* 1 + the first */
+    uint32_t *early = NEW_ARRAY(&folder->scratch, uint32_t, func->ntensors);
     for (uint32_t i = 0; i < func->ninsts; i++) {
         const Inst *inst = &func->insts[i];
         for (const Inserted *item = folder->before[i].head; item; item = item->next)
             written[item->inst.operands[0].tensor] = true;
         for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
             uint32_t t = web_of(folder, i, o);
-            if ((o < inst->ndst && !inst->accumulate) || written[t] || !load[t]) continue;
+            if ((o < inst->ndst && !inst->accumulate) || written[t]) continue;
+            if (!load[t] && !early[t] && !func->tensors[t].input) early[t] = i + 1;
+            if (!load[t]) continue;
             folder->dropped[load[t] - 1] = false;
             written[t] = true;
         }
@@ -673,6 +676,7 @@ static void keep_first_loads(Folder *folder) {
                 load[t] = i + 1;
         }
     }
+    keep_later_writes(func, early, folder->dropped, &folder->scratch);
 }
 
 static void narrow_loads(Folder *folder) {
