@@ -15,7 +15,7 @@
 #include "support/clock.h"
 
 #define ALWAYS UINT32_MAX
-enum { EXACT_STEPS = 1000000000 };
+enum { EXACT_STEPS = 1000000000, FEW_EXACT_STEPS = EXACT_STEPS / 1000 };
 enum { SHORT = 250, SMALL = 2000, MEDIUM = 6000, LONG = 20000, STRETCH = 60000, MILLION = 1000000 };
 
 static const Strategy STRATEGIES[] = {
@@ -47,7 +47,7 @@ StrategyTable all_strategies(void) {
 }
 
 StrategyTable fit_strategies(void) {
-    enum { QUICK = 2 /* fit and time */ };
+    enum { QUICK = 3 /* fit, time and exact-fit */ };
     return (StrategyTable){STRATEGIES, QUICK};
 }
 
@@ -153,6 +153,7 @@ static const char *run_rounds(const Strategy *row, State *state, int64_t best) {
 static Method method_of(const Facts *facts, const Strategy *row, const Options *options,
                         int effort) {
     enum { METRICS = 3, USUAL = 2 };
+    bool few = options->outcome_only && row->start == START_UNCUT;
     Method method = {.name = row->name,
                      .flat = row->flat || options->allocator == ALLOCATOR_FLAT,
                      .metric = (options->metric + row->metric) % METRICS,
@@ -160,7 +161,7 @@ static Method method_of(const Facts *facts, const Strategy *row, const Options *
                      .must_fit = row->spiller == SPILL_NOTHING,
                      .percent = row->percent,
                      .joint_steps = row->joint_steps,
-                     .exact_steps = EXACT_STEPS,
+                     .exact_steps = few ? FEW_EXACT_STEPS : EXACT_STEPS,
                      .scale = 1,
                      .length = 1 + facts->func->ninsts / STRETCH};
     for (int e = USUAL; e < effort; e++)
