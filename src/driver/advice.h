@@ -18,8 +18,9 @@ typedef struct {
 /* Who takes the room at a peak. */
 Shortage shortage_at(const Peak *peak, Arena *arena);
 
-/* A line for each change that would help, or one that none was found; none where thousands of
- * tensors take the room: no change helps then, and each try is long. See find_changes(). */
+/* A line for each change that would help, or one that none was found, or no time is left; none
+ * where thousands of tensors take the room: no change helps then, and each try is long. See
+ * find_changes(). */
 Advice find_advice(const FitQuestion *question, const Shortage *shortage, Arena *arena);
 
 #endif

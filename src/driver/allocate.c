@@ -127,7 +127,13 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 /* ---- failure ---- */
 
 static Subject subject_of(const Job *job) {
-    return (Subject){job->func, job->target, job->options, job->diags, job->arena};
+    double limit = job->options->time_limit;
+    return (Subject){.func = job->func,
+                     .target = job->target,
+                     .options = job->options,
+                     .deadline = isfinite(limit) ? started(job) + limit : 0,
+                     .diags = job->diags,
+                     .arena = job->arena};
 }
 
 /* With --no-spill: something would have to leave. */
@@ -618,7 +624,7 @@ static void explain_changes(Job *job, Writer *out) {
     const Peak *peak = find_own_peak(&subject, false);
     if (!peak) return;
     Shortage shortage = shortage_at(peak, job->arena);
-    FitQuestion question = {job->func, job->target, job->options, false};
+    FitQuestion question = {job->func, job->target, job->options, false, subject.deadline};
     Advice advice = find_advice(&question, &shortage, job->arena);
     for (uint32_t i = 0; i < advice.count; i++) {
         write_str(out, job->func->name);
@@ -675,7 +681,7 @@ static void explain_result(Job *job) {
     writer_to_memory(&out);
     if (job->options->explain_spilled) explain_spilled(job, &out);
     if (job->options->explain.count > 0) explain_named(job, &out);
-    FitQuestion question = {job->func, job->target, job->options, false};
+    FitQuestion question = {job->func, job->target, job->options, false, subject_of(job).deadline};
     write_more_blocks(&question, figures->saves + figures->reloads > 0, &out);
     job->result.explanation = writer_take(&out, job->arena);
 }

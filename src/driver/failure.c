@@ -23,7 +23,8 @@ bool must_spill(const Subject *subject, const Peak *peak) {
 /* What would help, in notes; `may_spill`: to be allocated at all. */
 static void note_advice(const Subject *subject, const Shortage *shortage, bool may_spill) {
     if (!subject->options->advise) return;
-    FitQuestion question = {subject->func, subject->target, subject->options, may_spill};
+    FitQuestion question = {subject->func, subject->target, subject->options, may_spill,
+                            subject->deadline};
     Advice advice = find_advice(&question, shortage, subject->arena);
     for (uint32_t i = 0; i < advice.count; i++)
         diag_note(subject->diags, advice.items[i].span, false, "%.*s",

@@ -12,6 +12,7 @@ typedef struct {
     const Func *func; /* the input */
     const Target *target;
     const Options *options;
+    double deadline; /* by clock_now(); 0: none */
     DiagQueue *diags;
     Arena *arena; /* of the function */
 } Subject;

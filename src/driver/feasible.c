@@ -154,18 +154,26 @@ static void gather_operands(Needs *needs, const Inst *inst) {
     }
 }
 
-/* What is there whether the instruction names it or not. */
+static int64_t count_live(const Live *live, const Func *func, uint32_t tensor, uint32_t point) {
+    int64_t blocks = 0;
+    for (int64_t b = 0; b < func->tensors[tensor].blocks; b++)
+        blocks += live_at(live_block(live, tensor, b), point);
+    return blocks;
+}
+
+/* What is there whether the instruction names it or not: also blocks that it does not name. */
 static void gather_what_stays(Needs *needs, const Live *live, uint32_t point, bool entry) {
     const Func *func = needs->func;
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        if (tensor->space != SPACE_SB || needs->number[t] > 0) continue;
         bool stays = tensor_stays(tensor) || (entry && tensor->input);
-        if (!stays || !live_at(live->whole[t], point)) continue;
-        int64_t blocks = 0;
-        for (int64_t b = 0; b < tensor->blocks; b++)
-            blocks += live_at(live_block(live, t, b), point);
-        add_need(needs, t, blocks, true);
+        if (tensor->space != SPACE_SB || !stays || !live_at(live->whole[t], point)) continue;
+        int64_t blocks = count_live(live, func, t, point);
+        Need *need = needs->number[t] > 0 ? &needs->needs[needs->number[t] - 1] : NULL;
+        if (!need)
+            add_need(needs, t, blocks, true);
+        else if (need->blocks < blocks)
+            need->blocks = blocks;
     }
 }
 
@@ -237,7 +245,9 @@ static int64_t bytes_at_once(const Needs *needs) {
             Bands bands = class_bands(shape_class(tensor->partitions, tensor->base));
             if (bands.count != most_bands[turn] || needs->needs[i].shares > 0) continue;
             int64_t height = ceil_div(tensor->bytes, GRANULE) * GRANULE;
-            for (int64_t b = 0; b < needs->needs[i].blocks; b++) {
+            if (bands.count == 1)
+                load_band(loads, bands.masks[0], saturating_mul(height, needs->needs[i].blocks));
+            for (int64_t b = 0; bands.count > 1 && b < needs->needs[i].blocks; b++) {
                 uint8_t best = 0;
                 for (uint8_t band = 1; band < bands.count; band++)
                     if (band_load(loads, bands.masks[band]) < band_load(loads, bands.masks[best]))

@@ -280,7 +280,8 @@ static void write_one(const Func *func, FitChange change, const Source *source, 
         return;
     }
     if (change.kind == CHANGE_ROOM) {
-        write_format(out, "--sb-bytes=%" PRId64, change.then);
+        write_format(out, "--sb-bytes=%" PRId64 "%s", change.then,
+                     change.or_fewer ? ", or fewer" : "");
         return;
     }
     const Tensor *tensor = &func->tensors[change.tensor];

@@ -19,6 +19,7 @@ typedef struct FitChange {
     FitChangeKind kind;
     uint32_t tensor; /* but of CHANGE_TARGET and CHANGE_ROOM */
     int64_t then;
+    bool or_fewer; /* CHANGE_ROOM: fewer may be enough too, and were not tried */
     uint32_t from, to;
     const Target *target;         /* CHANGE_TARGET */
     const struct FitChange *also; /* a change of another tensor that is made too; NULL: none */

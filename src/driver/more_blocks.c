@@ -2,6 +2,8 @@
 
 #include <inttypes.h>
 
+#include "support/clock.h"
+
 /* ---- the search ---- */
 
 enum { MOST_MORE = 1024 /* blocks */ };
@@ -24,7 +26,8 @@ static Tried try_more(MoreSearch *search, int64_t more) {
     const FitQuestion *question = search->question;
     int64_t blocks = question->func->tensors[search->tensor].blocks;
     uint64_t work = work_of_try(question->func);
-    if (more > MOST_MORE || work > search->work) return NOT_TRIED;
+    if (more > MOST_MORE || work > search->work || clock_is_past(question->deadline))
+        return NOT_TRIED;
     search->work -= work;
     Arena scratch;
     arena_init(&scratch);
@@ -35,7 +38,7 @@ static Tried try_more(MoreSearch *search, int64_t more) {
                   : does_fit(question, changed, question->target) ? TRIED_FITS
                                                                   : TRIED_NOT;
     arena_free(&scratch);
-    return tried;
+    return tried == TRIED_NOT && clock_is_past(question->deadline) ? NOT_TRIED : tried;
 }
 
 /* Until nothing lies between, or no more can be tried. A number of blocks that changes what is read

@@ -4,6 +4,7 @@
 #include "driver/strategy.h"
 #include "ir/build.h"
 #include "support/checked.h"
+#include "support/clock.h"
 #include "support/sort.h"
 
 /* ---- does it fit? ---- */
@@ -28,6 +29,8 @@ static bool is_allocated(const FitQuestion *question, const Func *func, const Ta
                          bool brief) {
     Options options = quick_options(question);
     options.brief = brief;
+    if (question->deadline > 0) options.time_limit = question->deadline - clock_now();
+    if (options.time_limit <= 0) return false;
     Arena scratch;
     arena_init(&scratch);
     DiagQueue unheard;
@@ -56,19 +59,29 @@ typedef struct {
     uint64_t work; /* left: steps of the functions that are tried */
 } FitSearch;
 
+/* In the State Buffer. */
+static int64_t count_blocks(const Func *func) {
+    int64_t blocks = 0;
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (func->tensors[t].space == SPACE_SB)
+            blocks = saturating_add(blocks, func->tensors[t].blocks);
+    return blocks;
+}
+
 uint64_t work_of_try(const Func *func) {
-    enum { LEAST = 2000, MOST = 1000000 };
+    enum { LEAST = 2000, MOST = 1000000, OF_BLOCK = 8 };
     uint64_t steps = LEAST;
     for (uint32_t p = 0; p < func->ninsts && steps < MOST; p++)
         steps += (uint64_t)loop_trips(func, func->insts[p].loop);
-    return steps < MOST ? steps : MOST;
+    if (steps > MOST) steps = MOST;
+    return steps + (uint64_t)saturating_mul(count_blocks(func), OF_BLOCK);
 }
 
 /* Makes the change and keeps it if it fits. */
 static bool try_change(FitSearch *search, FitChange change) {
     const FitQuestion *question = search->question;
     uint64_t work = work_of_try(question->func);
-    if (work > search->work) {
+    if (work > search->work || clock_is_past(question->deadline)) {
         search->found.cut_short = true;
         return false;
     }
@@ -165,7 +178,8 @@ static int64_t bytes_of_all(const Func *func) {
     int64_t sum = 0;
     for (uint32_t t = 0; t < func->ntensors; t++) {
         const Tensor *tensor = &func->tensors[t];
-        int64_t block = saturating_add(round_up(tensor->bytes, GRANULE), tensor->align);
+        int64_t gap = tensor->align > GRANULE ? tensor->align - GRANULE : 0;
+        int64_t block = saturating_add(round_up(tensor->bytes, GRANULE), gap);
         if (tensor->space == SPACE_SB)
             sum = saturating_add(sum, saturating_mul(block, tensor->blocks));
     }
@@ -184,22 +198,9 @@ static bool does_with_less(FitSearch *search, int64_t bytes) {
     return is_allocated(search->question, search->question->func, &target, false);
 }
 
-/* The fewest usable bytes that are enough, INT64_MAX where none were found: what is needed may be
- * less than what places take, so the steps grow, and what lies between the last that do not and
- * these is halved. */
-static int64_t try_rooms(FitSearch *search) {
-    enum { PARTS = 16, MOST_LESS = 8 };
-    int64_t less = target_usable(search->question->target) / GRANULE * GRANULE;
-    int64_t over = search->shortage->over > 0 ? search->shortage->over : GRANULE;
-    int64_t bytes = round_up(less + over, GRANULE), most = bytes_of_all(search->question->func);
-    int64_t step = round_up(over / PARTS + GRANULE, GRANULE);
-    bool fits = try_room(search, bytes);
-    for (; !fits && bytes < most && !search->found.cut_short; step *= 2) {
-        less = bytes;
-        bytes += step;
-        fits = try_room(search, bytes);
-    }
-    if (!fits) return INT64_MAX;
+/* `less` are too few and `bytes` enough: halves what lies between. */
+static int64_t halve_rooms(FitSearch *search, int64_t less, int64_t bytes) {
+    enum { MOST_LESS = 8 };
     while (bytes - less > GRANULE && !search->found.cut_short) {
         int64_t half = less + (bytes - less) / 2 / GRANULE * GRANULE;
         if (try_room(search, half))
@@ -209,9 +210,53 @@ static int64_t try_rooms(FitSearch *search) {
     }
     for (int i = 0; i < MOST_LESS && does_with_less(search, bytes); i++)
         bytes -= GRANULE;
-    search->found.items[0] = (FitChange){.kind = CHANGE_ROOM, .then = bytes};
-    search->found.count = 1;
     return bytes;
+}
+
+static void set_room(FitSearch *search, int64_t bytes, bool or_fewer) {
+    FitChange change = {.kind = CHANGE_ROOM, .then = bytes, .or_fewer = or_fewer};
+    size_t count = search->found.count = 0;
+    PUSH(search->arena, search->found.items, count, search->capacity, change);
+    search->found.count = (uint32_t)count;
+}
+
+static bool has_fixed(const Func *func) {
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        if (func->tensors[t].fixed) return true;
+    return false;
+}
+
+/* Where too little could be tried: all side by side surely fit. */
+static void set_room_of_all(FitSearch *search, int64_t least) {
+    const Func *func = search->question->func;
+    int64_t bytes = bytes_of_all(func);
+    if (bytes <= TARGET_MOST_BYTES && !has_fixed(func)) set_room(search, bytes, bytes > least);
+}
+
+/* The fewest usable bytes that are enough, INT64_MAX where none were found: what is needed may be
+ * less than what places take, so the steps grow, and what lies between the last that do not and
+ * these is halved. */
+static int64_t try_rooms(FitSearch *search) {
+    enum { PARTS = 16 };
+    int64_t less = target_usable(search->question->target) / GRANULE * GRANULE;
+    int64_t over = search->shortage->over > 0 ? search->shortage->over : GRANULE;
+    int64_t least = round_up(saturating_add(less, over), GRANULE), bytes = least;
+    int64_t most = bytes_of_all(search->question->func), step = over / PARTS / GRANULE * GRANULE;
+    if (least > TARGET_MOST_BYTES) return INT64_MAX;
+    bool fits = try_room(search, bytes);
+    for (step += GRANULE; !fits && bytes < most && bytes < TARGET_MOST_BYTES; step *= 2) {
+        if (search->found.cut_short) break;
+        less = bytes;
+        bytes = bytes + step < TARGET_MOST_BYTES ? bytes + step : TARGET_MOST_BYTES;
+        fits = try_room(search, bytes);
+    }
+    if (fits) {
+        bytes = halve_rooms(search, less, bytes);
+        set_room(search, bytes, search->found.cut_short && bytes > least);
+    } else if (search->found.cut_short) {
+        set_room_of_all(search, least);
+    }
+    return fits ? bytes : INT64_MAX;
 }
 
 /* Usable bytes, and the smallest built-in target, that are large enough. */
@@ -297,12 +342,13 @@ static void try_pairs(FitSearch *search, uint32_t tensors) {
 }
 
 FitChanges find_changes(const FitQuestion *question, const Shortage *shortage, Arena *arena) {
-    enum { MOST_TENSORS = 8, MOST_WORK = 4000000 };
+    enum { MOST_TENSORS = 8, MOST_WORK = 4000000, OF_CHANGES = MOST_WORK / 2 };
     FitSearch search = {
         .question = question, .shortage = shortage, .arena = arena, .work = MOST_WORK};
     try_targets(&search);
     FitChanges targets = search.found;
     search.found = (FitChanges){.cut_short = targets.cut_short};
+    search.work += OF_CHANGES;
     search.capacity = 0;
     for (uint32_t i = 0; i < shortage->count && i < MOST_TENSORS; i++)
         try_tensor(&search, i);

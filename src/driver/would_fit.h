@@ -18,7 +18,8 @@ typedef struct {
     const Func *func; /* the input */
     const Target *target;
     const Options *options;
-    bool may_spill; /* it has to be allocated at all; else nothing may leave */
+    bool may_spill;  /* it has to be allocated at all; else nothing may leave */
+    double deadline; /* by clock_now(), when tries end; 0: never */
 } FitQuestion;
 
 typedef struct {
@@ -31,7 +32,8 @@ typedef struct {
  * strategies tell. */
 bool does_fit(const FitQuestion *question, const Func *func, const Target *target);
 
-/* Steps that the function takes as it runs, some thousands at least: what one try may cost. */
+/* What one try may cost: steps that the function takes as it runs, some thousands at least, a
+ * million at most, and eight for each block. */
 uint64_t work_of_try(const Func *func);
 
 /* Changes that were made and found to fit, those of the tensors that take most first, or where no
