@@ -11,9 +11,11 @@
 
 /* The options of the question, for one allocation of which only the outcome counts. */
 static Options quick_options(const FitQuestion *question) {
+    enum { MOST_EFFORT = 4 /* more takes minutes */ };
     Options options = *question->options;
     options.emit = EMIT_PLACED;
     options.table = fit_strategies();
+    if (options.effort > MOST_EFFORT) options.effort = MOST_EFFORT;
     options.no_spill = !question->may_spill;
     options.outcome_only = true;
     options.verify = options.verbose = options.peaks = options.advise = false;
