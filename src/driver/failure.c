@@ -44,9 +44,22 @@ void report_spilled_anyway(const Subject *subject, const Peak *peak) {
     note_advice(subject, &shortage, false);
 }
 
+/* Without spilling everything that lives has to fit, not what the instruction names alone. The same
+ * where no change can be tried. */
+static Shortage shortage_of_all(const Subject *subject, Shortage of_instruction) {
+    if (work_of_try(subject->func) > MOST_WORK_OF_TRIES) return of_instruction;
+    const Peak *peak = find_own_peak(subject, false);
+    if (!peak || peak->needed <= peak->usable) return of_instruction;
+    Shortage shortage = shortage_at(peak, subject->arena);
+    if (shortage.over < of_instruction.over) shortage.over = of_instruction.over;
+    return shortage;
+}
+
 void report_failure(const Subject *subject, uint32_t inst, bool proved) {
     Live live = live_range(subject->func, subject->arena);
     Infeasible what = {subject->func, &live, subject->target, inst, proved};
     Shortage shortage = report_infeasible(&what, subject->diags, subject->arena);
+    if (subject->options->no_spill && subject->options->advise)
+        shortage = shortage_of_all(subject, shortage);
     note_advice(subject, &shortage, !subject->options->no_spill);
 }

@@ -5,14 +5,16 @@
 #include "ir/ir.h"
 #include "support/writer.h"
 
+/* From the cheapest for who wrote the kernel to the dearest: the first two leave every value as it
+ * is, and the last two ask for another machine. */
 typedef enum {
-    CHANGE_BYTES,      /* `then` bytes per partition for each block */
-    CHANGE_TYPE,       /* a data type half as wide */
-    CHANGE_PARTITIONS, /* `then` partitions */
-    CHANGE_BUFFERS,    /* `then` blocks, where every index is taken `mod` their number */
     CHANGE_LOAD,       /* the load at point `from` moved right before point `to` */
-    CHANGE_TARGET,     /* another built-in target, of `then` usable bytes */
-    CHANGE_ROOM        /* `then` usable bytes */
+    CHANGE_BUFFERS,    /* `then` blocks, where every index is taken `mod` their number */
+    CHANGE_TYPE,       /* a data type half as wide */
+    CHANGE_BYTES,      /* `then` bytes per partition for each block */
+    CHANGE_PARTITIONS, /* `then` partitions */
+    CHANGE_ROOM,       /* `then` usable bytes */
+    CHANGE_TARGET      /* another built-in target, of `then` usable bytes */
 } FitChangeKind;
 
 typedef struct FitChange {

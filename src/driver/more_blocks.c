@@ -60,8 +60,7 @@ static void halve(MoreSearch *search, MoreBlocks *found) {
  * lies between. A bounded number is tried, fewer of a long function: then `refused` is not the next
  * after `fit`. O(log blocks) allocations. */
 static MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor) {
-    enum { MOST_WORK = 4000000 };
-    MoreSearch search = {question, tensor, MOST_WORK};
+    MoreSearch search = {question, tensor, MOST_WORK_OF_TRIES};
     MoreBlocks found = {.changeable = true, .refused = INT64_MAX};
     for (int64_t more = 1; found.refused == INT64_MAX; more *= 2) {
         Tried tried = try_more(&search, more);

@@ -50,7 +50,7 @@ bool does_fit(const FitQuestion *question, const Func *func, const Target *targe
 
 /* ---- changes ---- */
 
-enum { MOST_FEWER = 4 /* buffers that are taken away */ };
+enum { MOST_FEWER = 4 /* buffers that are taken away */, MOST_TENSORS = 8 };
 
 typedef struct {
     const FitQuestion *question;
@@ -58,6 +58,8 @@ typedef struct {
     Arena *arena;
     FitChanges found;
     size_t capacity;
+    FitChange *halves; /* of one tensor, that were made and are not enough: one half of a pair */
+    size_t nhalves, halves_capacity;
     uint64_t work; /* left: steps of the functions that are tried */
 } FitSearch;
 
@@ -77,6 +79,11 @@ uint64_t work_of_try(const Func *func) {
         steps += (uint64_t)loop_trips(func, func->insts[p].loop);
     if (steps > MOST) steps = MOST;
     return steps + (uint64_t)saturating_mul(count_blocks(func), OF_BLOCK);
+}
+
+/* True for a change of which two may be told together: those that say what to do, not how much. */
+static bool is_half(FitChange change) {
+    return change.kind <= CHANGE_TYPE && !change.also;
 }
 
 /* Makes the change and keeps it if it fits. */
@@ -100,7 +107,10 @@ static bool try_change(FitSearch *search, FitChange change) {
     bool fits = changed && does_fit(question, changed, &target);
     arena_free(&scratch);
     size_t count = search->found.count;
-    if (fits) PUSH(search->arena, search->found.items, count, search->capacity, change);
+    if (fits)
+        PUSH(search->arena, search->found.items, count, search->capacity, change);
+    else if (changed && is_half(change))
+        PUSH(search->arena, search->halves, search->nhalves, search->halves_capacity, change);
     search->found.count = (uint32_t)count;
     return fits;
 }
@@ -152,22 +162,38 @@ static bool find_load(const Func *func, uint32_t tensor, uint32_t point, FitChan
     return false;
 }
 
-static void try_tensor(FitSearch *search, uint32_t i) {
-    const Func *func = search->question->func;
-    uint32_t id = search->shortage->tensors[i];
-    const Tensor *tensor = &func->tensors[id];
+static void try_load(FitSearch *search, uint32_t tensor) {
     FitChange change;
-    if (search->shortage->point != UINT32_MAX && !search->question->may_spill &&
-        find_load(func, id, search->shortage->point, &change))
+    uint32_t point = search->shortage->point;
+    bool helps = point != UINT32_MAX && !search->question->may_spill;
+    if (helps && find_load(search->question->func, tensor, point, &change))
         try_change(search, change);
-    for (int64_t then = tensor->blocks - 1; then > 0; then--) {
-        change = (FitChange){.kind = CHANGE_BUFFERS, .tensor = id, .then = then};
-        if (then < tensor->blocks - MOST_FEWER || try_change(search, change)) break;
+}
+
+static void try_buffers(FitSearch *search, uint32_t tensor) {
+    int64_t blocks = search->question->func->tensors[tensor].blocks;
+    for (int64_t then = blocks - 1; then > 0 && then >= blocks - MOST_FEWER; then--) {
+        FitChange change = {.kind = CHANGE_BUFFERS, .tensor = tensor, .then = then};
+        if (try_change(search, change)) return;
     }
-    try_bytes(search, id, search->shortage->blocks[i]);
-    change = (FitChange){.kind = CHANGE_TYPE, .tensor = id};
-    if (half_dtype(tensor->dtype) != tensor->dtype) try_change(search, change);
-    try_partitions(search, id);
+}
+
+static void try_type(FitSearch *search, uint32_t tensor) {
+    Dtype dtype = search->question->func->tensors[tensor].dtype;
+    if (half_dtype(dtype) != dtype)
+        try_change(search, (FitChange){.kind = CHANGE_TYPE, .tensor = tensor});
+}
+
+/* Changes of one kind of the tensors that take most. */
+static void try_kind(FitSearch *search, FitChangeKind kind) {
+    for (uint32_t i = 0; i < search->shortage->count && i < MOST_TENSORS; i++) {
+        uint32_t tensor = search->shortage->tensors[i];
+        if (kind == CHANGE_LOAD) try_load(search, tensor);
+        if (kind == CHANGE_BUFFERS) try_buffers(search, tensor);
+        if (kind == CHANGE_TYPE) try_type(search, tensor);
+        if (kind == CHANGE_BYTES) try_bytes(search, tensor, search->shortage->blocks[i]);
+        if (kind == CHANGE_PARTITIONS) try_partitions(search, tensor);
+    }
 }
 
 /* Tries so many usable bytes. */
@@ -275,87 +301,125 @@ static void try_targets(FitSearch *search) {
     }
 }
 
-/* ---- pairs ---- */
+/* ---- how much is changed ---- */
 
-/* A change of one tensor that is not enough, and the bytes per partition that it takes off where it
- * is short. */
-typedef struct {
-    FitChange change;
-    int64_t bytes;
-} HalfChange;
-
-typedef struct {
-    HalfChange *items;
-    size_t count, capacity;
-} HalfChanges;
-
-static void add_half(const FitSearch *search, HalfChanges *halves, FitChange change,
-                     int64_t bytes) {
-    PUSH(search->arena, halves->items, halves->count, halves->capacity,
-         ((HalfChange){change, bytes}));
+/* Blocks of the tensor where it is short. */
+static int64_t blocks_there(const FitSearch *search, uint32_t tensor) {
+    for (uint32_t i = 0; i < search->shortage->count; i++)
+        if (search->shortage->tensors[i] == tensor) return search->shortage->blocks[i];
+    return 0;
 }
 
-static void add_halves(const FitSearch *search, uint32_t i, HalfChanges *halves) {
-    const Func *func = search->question->func;
-    uint32_t id = search->shortage->tensors[i];
-    const Tensor *tensor = &func->tensors[id];
-    int64_t bytes = saturating_mul(search->shortage->blocks[i], tensor->bytes);
-    FitChange change;
-    if (search->shortage->point != UINT32_MAX && !search->question->may_spill &&
-        find_load(func, id, search->shortage->point, &change))
-        add_half(search, halves, change, bytes);
-    change = (FitChange){.kind = CHANGE_TYPE, .tensor = id};
-    if (half_dtype(tensor->dtype) != tensor->dtype) add_half(search, halves, change, bytes / 2);
-    change = (FitChange){.kind = CHANGE_BUFFERS, .tensor = id, .then = tensor->blocks - 1};
-    if (change.then > 0) add_half(search, halves, change, tensor->bytes);
-}
-
-/* Pairs that take off enough, those that take off least first. */
-static const SortKey *order_pairs(const FitSearch *search, HalfChanges halves, uint32_t *count) {
-    SortKey *pairs = RAW_ARRAY(search->arena, SortKey, halves.count * halves.count);
-    *count = 0;
-    for (uint32_t a = 0; a < halves.count; a++)
-        for (uint32_t b = a + 1; b < halves.count; b++) {
-            const HalfChange *one = &halves.items[a], *other = &halves.items[b];
-            int64_t bytes = saturating_add(one->bytes, other->bytes);
-            if (one->change.tensor == other->change.tensor || bytes < search->shortage->over)
-                continue;
-            pairs[(*count)++] = (SortKey){(uint64_t)bytes, (uint32_t)(a * halves.count + b)};
-        }
-    sort_keys(pairs, *count, search->arena);
-    return pairs;
-}
-
-/* Where no change of one tensor is enough: the smallest pair found of whole changes. */
-static void try_pairs(FitSearch *search, uint32_t tensors) {
-    enum { MOST_TRIES = 12 };
-    HalfChanges halves = {0};
-    uint32_t count;
-    for (uint32_t i = 0; i < tensors; i++)
-        add_halves(search, i, &halves);
-    const SortKey *pairs = order_pairs(search, halves, &count);
-    for (uint32_t i = 0; i < count && i < MOST_TRIES; i++) {
-        FitChange *also = NEW(search->arena, FitChange);
-        FitChange change = halves.items[pairs[i].id / halves.count].change;
-        *also = halves.items[pairs[i].id % halves.count].change;
-        change.also = also;
-        if (try_change(search, change)) return;
+/* Bytes per partition that a change of one tensor takes off where it is short. */
+static int64_t bytes_off(const FitSearch *search, FitChange change) {
+    const Tensor *tensor = &search->question->func->tensors[change.tensor];
+    int64_t blocks = blocks_there(search, change.tensor);
+    switch (change.kind) {
+    case CHANGE_BUFFERS:
+        return saturating_mul(tensor->blocks - change.then, tensor->bytes);
+    case CHANGE_TYPE:
+        return saturating_mul(blocks, tensor->bytes) / 2;
+    case CHANGE_BYTES:
+        return saturating_mul(blocks, tensor->bytes - change.then);
+    default:
+        return saturating_mul(blocks, tensor->bytes);
     }
 }
 
+/* The same in all partitions, of the second of a pair too. */
+static int64_t area_off(const FitSearch *search, FitChange change) {
+    int64_t partitions = search->question->func->tensors[change.tensor].partitions;
+    if (change.kind == CHANGE_PARTITIONS) partitions -= change.then;
+    int64_t area = saturating_mul(bytes_off(search, change), partitions);
+    return change.also ? saturating_add(area, area_off(search, *change.also)) : area;
+}
+
+/* Orders changes of tensors: cheap kinds first, of a pair by the dearer one and then the other;
+ * then those that take off least. */
+static uint64_t price(const FitSearch *search, FitChange change) {
+    enum { KIND_BITS = 4, AREA_BITS = 64 - 2 * KIND_BITS };
+    uint64_t dear = change.kind, cheap = change.also ? change.also->kind : change.kind;
+    uint64_t area = (uint64_t)area_off(search, change), most = (UINT64_C(1) << AREA_BITS) - 1;
+    uint64_t kinds = dear > cheap ? dear << KIND_BITS | cheap : cheap << KIND_BITS | dear;
+    return kinds << AREA_BITS | (area < most ? area : most);
+}
+
+static void sort_changes(const FitSearch *search, FitChange *changes, uint32_t count) {
+    SortKey *order = RAW_ARRAY(search->arena, SortKey, count);
+    FitChange *as_found = RAW_ARRAY(search->arena, FitChange, count);
+    for (uint32_t i = 0; i < count; i++) {
+        as_found[i] = changes[i];
+        order[i] = (SortKey){price(search, changes[i]), i};
+    }
+    sort_keys(order, count, search->arena);
+    for (uint32_t i = 0; i < count; i++)
+        changes[i] = as_found[order[i].id];
+}
+
+/* ---- pairs ---- */
+
+/* Smaller blocks give half of what is short each. */
+static void add_bytes_halves(FitSearch *search) {
+    int64_t less = ceil_div(search->shortage->over, 2);
+    Arena scratch;
+    arena_init(&scratch);
+    for (uint32_t i = 0; i < search->shortage->count && i < MOST_TENSORS && less > 0; i++) {
+        uint32_t tensor = search->shortage->tensors[i];
+        const Func *func = search->question->func;
+        FitChange change = {.kind = CHANGE_BYTES, .tensor = tensor};
+        change.then = bytes_with_less(&func->tensors[tensor], search->shortage->blocks[i], less);
+        if (change.then > 0 && make_change(func, change, search->question->target, &scratch))
+            PUSH(search->arena, search->halves, search->nhalves, search->halves_capacity, change);
+    }
+    arena_free(&scratch);
+}
+
+/* Pairs of changes that take off enough, with smaller blocks or without. */
+static FitChanges list_pairs(const FitSearch *search, bool smaller) {
+    size_t most = search->nhalves * search->nhalves;
+    FitChanges pairs = {.items = RAW_ARRAY(search->arena, FitChange, most)};
+    for (size_t a = 0; a < search->nhalves; a++)
+        for (size_t b = a + 1; b < search->nhalves; b++) {
+            FitChange one = search->halves[a];
+            const FitChange *also = &search->halves[b];
+            int64_t bytes = saturating_add(bytes_off(search, one), bytes_off(search, *also));
+            bool has_smaller = one.kind == CHANGE_BYTES || also->kind == CHANGE_BYTES;
+            if (one.tensor == also->tensor || bytes < search->shortage->over) continue;
+            if (has_smaller != smaller) continue;
+            one.also = also;
+            pairs.items[pairs.count++] = one;
+        }
+    return pairs;
+}
+
+/* Where no change of one tensor is enough: the cheapest pair found. */
+static void try_pairs(FitSearch *search, bool smaller) {
+    enum { MOST_TRIES = 24 };
+    FitChanges pairs = list_pairs(search, smaller);
+    sort_changes(search, pairs.items, pairs.count);
+    for (uint32_t i = 0; i < pairs.count && i < MOST_TRIES; i++)
+        if (try_change(search, pairs.items[i])) return;
+}
+
 FitChanges find_changes(const FitQuestion *question, const Shortage *shortage, Arena *arena) {
-    enum { MOST_TENSORS = 8, MOST_WORK = 4000000, OF_CHANGES = MOST_WORK / 2 };
+    enum { OF_CHANGES = MOST_WORK_OF_TRIES / 2 };
     FitSearch search = {
-        .question = question, .shortage = shortage, .arena = arena, .work = MOST_WORK};
+        .question = question, .shortage = shortage, .arena = arena, .work = MOST_WORK_OF_TRIES};
     try_targets(&search);
     FitChanges targets = search.found;
     search.found = (FitChanges){.cut_short = targets.cut_short};
     search.work += OF_CHANGES;
     search.capacity = 0;
-    for (uint32_t i = 0; i < shortage->count && i < MOST_TENSORS; i++)
-        try_tensor(&search, i);
-    if (search.found.count == 0)
-        try_pairs(&search, shortage->count < MOST_TENSORS ? shortage->count : MOST_TENSORS);
+    for (FitChangeKind kind = CHANGE_LOAD; kind <= CHANGE_TYPE; kind++)
+        try_kind(&search, kind);
+    if (search.found.count == 0) try_pairs(&search, false);
+    for (FitChangeKind kind = CHANGE_BYTES; kind <= CHANGE_PARTITIONS; kind++)
+        try_kind(&search, kind);
+    if (search.found.count == 0) {
+        add_bytes_halves(&search);
+        try_pairs(&search, true);
+    }
+    sort_changes(&search, search.found.items, search.found.count);
     for (uint32_t i = 0; i < targets.count; i++) {
         size_t count = search.found.count;
         PUSH(arena, search.found.items, count, search.capacity, targets.items[i]);

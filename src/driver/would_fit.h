@@ -36,9 +36,14 @@ bool does_fit(const FitQuestion *question, const Func *func, const Target *targe
  * million at most, and eight for each block. */
 uint64_t work_of_try(const Func *func);
 
-/* Changes that were made and found to fit, those of the tensors that take most first, or where no
- * change of one tensor was found to, a pair; then targets. A bounded number is tried, fewer of a
- * long function. */
+/* What all tries for one question may cost. */
+enum { MOST_WORK_OF_TRIES = 4000000 };
+
+/* Changes that were made and found to fit, of the tensors that take most; where no load that is
+ * moved, buffers or data type of one tensor was found to, a pair of these; where none of these is
+ * told, and no smaller blocks nor fewer partitions, a pair with smaller blocks. In the order of
+ * FitChangeKind, a pair where its dearer kind is, then those first that take off least; targets
+ * last. A bounded number is tried, fewer of a long function. */
 FitChanges find_changes(const FitQuestion *question, const Shortage *shortage, Arena *arena);
 
 #endif
