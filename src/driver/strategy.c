@@ -222,6 +222,8 @@ typedef struct {
     State *best;    /* NULL: none yet */
     int64_t least;  /* cycles of its DMAs; INT64_MAX: none yet */
     int64_t chosen; /* cycles of a choice of gaps in all of the room, placed or not; 0: none yet */
+    State *uncounted;   /* the best of those whose cycles are too many to count; NULL: none */
+    uint32_t text_dmas; /* of it */
     PhaseSeconds seconds;
 } Race;
 
@@ -243,15 +245,42 @@ static void add_seconds(Race *race, PhaseSeconds more) {
     race->seconds.spill += more.spill;
 }
 
-/* Returns the one that is not kept, or NULL. Cycles that were too many to count are no result:
- * other rows run as if there were none. */
+static uint32_t count_text_dmas(const Func *func) {
+    uint32_t count = 0;
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        count += func->insts[p].kind == OP_LOAD || func->insts[p].kind == OP_SAVE;
+    return count;
+}
+
+/* Where cycles are too many to count, the text tells: fewer DMAs, else the first. */
+static State *take_uncounted(Race *race, State *state) {
+    uint32_t dmas = count_text_dmas(state->code.func);
+    State *worse = race->uncounted;
+    if (worse && dmas >= race->text_dmas) return state;
+    race->uncounted = state;
+    race->text_dmas = dmas;
+    return worse;
+}
+
+/* Returns the one that is not kept, or NULL. With cycles that were too many to count other rows run
+ * as if there were no result. */
 static State *take_cheaper(Race *race, State *state) {
     int64_t cycles = state_cycles(state);
+    if (cycles == INT64_MAX) return take_uncounted(race, state);
     if (cycles >= race->least) return state;
     State *worse = race->best;
     race->best = state;
     race->least = cycles;
     return worse;
+}
+
+/* All rows have run: what could not be counted is the result where there is no other. */
+static void end_race(Race *race) {
+    if (!race->best)
+        race->best = race->uncounted;
+    else if (race->uncounted)
+        state_free(race->uncounted);
+    race->uncounted = NULL;
 }
 
 static void run_row(const Facts *facts, const Strategy *row, Method method, Race *race) {
@@ -336,6 +365,7 @@ static bool race_joined(const Facts *facts, const Options *options, bool *apart,
         own = joined_facts(facts, &joined, &arena);
         run_table(&own, options, &other);
     }
+    end_race(&other);
     if (other.best) good = part_joined(facts, &joined, other.best, apart);
     State *worse = other.best;
     if (worse && good) worse = take_cheaper(race, other.best);
@@ -355,6 +385,7 @@ State *run_strategies(const Facts *facts, const Options *options, Floor *floor, 
     bool parted = !facts->coalesce || options->effort < 1;
     for (int i = 0; i < MOST_TRIES && !parted && !is_over(facts, options, &race); i++)
         parted = race_joined(facts, options, apart, &race);
+    end_race(&race);
     if (race.best) race.best->seconds = race.seconds;
     arena_free(&arena);
     return race.best;

@@ -43,12 +43,12 @@ StrategyTable fit_strategies(void);
 bool is_search_brief(const Facts *facts, const Options *options);
 
 /* Runs the rows of the options' table that the effort and the function admit, in order, and keeps
- * the cheapest result, the first of equal ones; stops where one costs nothing, or no more than the
- * bound. Efforts above 2 run
- * all rows that search once more with ten times the steps, up to their own; effort 9 ends at the
- * deadline. No row runs twice alike. Returns the state in which everything has its place, which
- * state_free() frees, or NULL. Tells of each row in `log`, if lines of -v are wanted. Requires that
- * the function is feasible. */
+ * the cheapest result, the first of equal ones; of those whose cycles are too many to count, where
+ * there are no others, the one with the fewest DMAs in its text. Stops where one costs nothing, or
+ * no more than the bound. Efforts above 2 run all rows that search once more with ten times the
+ * steps, up to their own; effort 9 ends at the deadline. No row runs twice alike. Returns the state
+ * in which everything has its place, which state_free() frees, or NULL. Tells of each row in `log`,
+ * if lines of -v are wanted. Requires that the function is feasible. */
 State *run_strategies(const Facts *facts, const Options *options, Floor *floor, Writer *log);
 
 #endif
