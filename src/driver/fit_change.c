@@ -185,14 +185,7 @@ static const Func *set_buffers(const Func *func, FitChange change, const Target 
 
 /* ---- a load at its use ---- */
 
-static const Func *move_load(const Func *func, FitChange change, const Target *target,
-                             Arena *arena) {
-    const Tensor *tensor = &func->tensors[change.tensor];
-    Inst load = func->insts[change.from];
-    if (tensor_stays(tensor) || load.condition || load.loop != func->insts[change.to].loop)
-        return NULL;
-    /* For verify(): one load is dropped, and another one added. */
-    load.meta = meta_with(arena, meta_without(arena, load.meta, "reload"), flag("reload"));
+static const Func *with_load_moved(const Func *func, FitChange change, Inst load, Arena *arena) {
     Builder build;
     build_begin(&build, arena, func->name, func->meta, func->span);
     for (uint32_t t = 0; t < func->ntensors; t++)
@@ -203,8 +196,20 @@ static const Func *move_load(const Func *func, FitChange change, const Target *t
         if (walk.inst == change.to) build_inst(&build, load);
         build_inst(&build, func->insts[walk.inst]);
     }
-    const Func *changed = build_finish(&build);
-    return reads_the_same(func, changed, target) ? changed : NULL;
+    return build_finish(&build);
+}
+
+static const Func *move_load(const Func *func, FitChange change, const Target *target,
+                             Arena *arena) {
+    const Tensor *tensor = &func->tensors[change.tensor];
+    Inst load = func->insts[change.from], added = load;
+    if (tensor_stays(tensor) || load.condition || load.loop != func->insts[change.to].loop)
+        return NULL;
+    /* For verify(): one load is dropped, and another one added. */
+    added.meta = meta_with(arena, meta_without(arena, load.meta, "reload"), flag("reload"));
+    const Func *marked = with_load_moved(func, change, added, arena);
+    if (!reads_the_same(func, marked, target)) return NULL;
+    return with_load_moved(func, change, load, arena);
 }
 
 /* ---- any ---- */
