@@ -2,11 +2,44 @@
 
 #include <inttypes.h>
 
+#include "ir/runs.h"
+#include "support/checked.h"
 #include "support/clock.h"
 
-/* ---- the search ---- */
-
 enum { MOST_MORE = 1024 /* blocks */ };
+
+/* ---- how many are ever used ---- */
+
+/* Blocks from the least index before `mod` to the greatest: where there are as many, no two indices
+ * name one block, and more make no difference but in which. Requires is_all_buffered(). */
+static int64_t blocks_apart(const Func *func, uint32_t tensor) {
+    Range all = {INT64_MAX, INT64_MIN};
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        const Inst *inst = &func->insts[p];
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
+            if (inst->operands[o].tensor != tensor) continue;
+            Range one = affine_range(affine_sum(inst->operands[o].blocks->low), func, NULL);
+            if (one.low < all.low) all.low = one.low;
+            if (one.high > all.high) all.high = one.high;
+        }
+    }
+    return all.low > all.high ? 0 : saturating_add(saturating_sub(all.high, all.low), 1);
+}
+
+/* Blocks that some instruction names as it runs. */
+static int64_t count_named(const Func *func, uint32_t tensor, Arena *scratch) {
+    bool *named = NEW_ARRAY(scratch, bool, func->tensors[tensor].blocks);
+    int64_t count = 0;
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        const Inst *inst = &func->insts[p];
+        for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
+            if (inst->operands[o].tensor == tensor)
+                count += mark_named(func, inst, &inst->operands[o], named);
+    }
+    return count;
+}
+
+/* ---- the search ---- */
 
 typedef enum { TRIED_FITS, TRIED_NOT, NOT_MADE, NOT_TRIED } Tried;
 
@@ -14,6 +47,7 @@ typedef struct {
     bool changeable; /* one block more can be given: see CHANGE_BUFFERS */
     int64_t fit;     /* as many more were allocated without spilling */
     int64_t refused; /* as many were not; INT64_MAX: none that was tried */
+    int64_t used;    /* any number fits, as no more than these are ever used; -1: not found */
 } MoreBlocks;
 
 typedef struct {
@@ -22,18 +56,21 @@ typedef struct {
     uint64_t work; /* left, as find_changes() counts it */
 } MoreSearch;
 
+static FitChange with_more(const MoreSearch *search, int64_t more) {
+    int64_t blocks = search->question->func->tensors[search->tensor].blocks;
+    return (FitChange){.kind = CHANGE_BUFFERS, .tensor = search->tensor, .then = blocks + more};
+}
+
 static Tried try_more(MoreSearch *search, int64_t more) {
     const FitQuestion *question = search->question;
-    int64_t blocks = question->func->tensors[search->tensor].blocks;
     uint64_t work = work_of_try(question->func);
     if (more > MOST_MORE || work > search->work || clock_is_past(question->deadline))
         return NOT_TRIED;
     search->work -= work;
     Arena scratch;
     arena_init(&scratch);
-    FitChange change = {.kind = CHANGE_BUFFERS, .tensor = search->tensor, .then = blocks + more};
     const Func *pinned = with_pin(question->func, search->tensor, true, &scratch);
-    const Func *changed = make_change(pinned, change, question->target, &scratch);
+    const Func *changed = make_change(pinned, with_more(search, more), question->target, &scratch);
     Tried tried = !changed                                        ? NOT_MADE
                   : does_fit(question, changed, question->target) ? TRIED_FITS
                                                                   : TRIED_NOT;
@@ -55,14 +92,34 @@ static void halve(MoreSearch *search, MoreBlocks *found) {
     }
 }
 
+/* Blocks more past which more make no difference. */
+static int64_t most_of_use(const Func *func, uint32_t tensor) {
+    if (!is_all_buffered(func, tensor)) return 1; /* none can be added */
+    int64_t more = saturating_sub(blocks_apart(func, tensor), func->tensors[tensor].blocks);
+    return more > 1 ? more : 1;
+}
+
+static int64_t count_used(const MoreSearch *search, int64_t more) {
+    Arena scratch;
+    arena_init(&scratch);
+    const FitQuestion *question = search->question;
+    const Func *changed =
+        make_change(question->func, with_more(search, more), question->target, &scratch);
+    int64_t used = changed ? count_named(changed, search->tensor, &scratch) : -1;
+    arena_free(&scratch);
+    return used;
+}
+
 /* Requires a function that fits as it is. The tensor is pinned: all blocks are on chip together, as
- * they are when iterations run ahead. Doubles the number until it does not fit, and halves what
- * lies between. A bounded number is tried, fewer of a long function: then `refused` is not the next
- * after `fit`. O(log blocks) allocations. */
+ * they are when iterations run ahead. Doubles the number until it does not fit or more are of no
+ * use, and halves what lies between. A bounded number is tried, fewer of a long function: then
+ * `refused` is not the next after `fit`. O(log blocks) allocations. */
 static MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor) {
     MoreSearch search = {question, tensor, MOST_WORK_OF_TRIES};
-    MoreBlocks found = {.changeable = true, .refused = INT64_MAX};
-    for (int64_t more = 1; found.refused == INT64_MAX; more *= 2) {
+    MoreBlocks found = {.changeable = true, .refused = INT64_MAX, .used = -1};
+    int64_t most = most_of_use(question->func, tensor);
+    for (int64_t more = 1; found.refused == INT64_MAX && found.fit < most; more *= 2) {
+        if (more > most) more = most;
         Tried tried = try_more(&search, more);
         if (tried == NOT_TRIED) return found;
         if (more == 1 && tried == NOT_MADE) found.changeable = false;
@@ -71,7 +128,10 @@ static MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor)
         else
             found.refused = more;
     }
-    halve(&search, &found);
+    if (found.fit == most)
+        found.used = count_used(&search, most);
+    else
+        halve(&search, &found);
     return found;
 }
 
@@ -90,6 +150,12 @@ static const char *why_fixed(const Func *func, uint32_t t) {
 static void write_found(const FitQuestion *question, uint32_t t, MoreBlocks found, Writer *out) {
     if (!found.changeable) {
         write_format(out, "cannot be given blocks: %s\n", why_fixed(question->func, t));
+        return;
+    }
+    if (found.used >= 0) {
+        write_format(out,
+                     "any number of blocks more would fit: no more than %" PRId64 " %s ever used\n",
+                     found.used, found.used == 1 ? "is" : "are");
         return;
     }
     write_format(out, "%" PRId64 " block%s more would fit", found.fit, found.fit == 1 ? "" : "s");
