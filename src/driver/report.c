@@ -249,7 +249,12 @@ void write_next_best(const SpilledTensor *one, const char *there, Writer *out) {
                      one->next_blocks == 1 ? "" : "s");
     write_char(out, '%');
     write_str(out, one->next);
-    write_format(out, ", would cost %" PRId64, one->next_cycles);
+    if (one->next_cycles < one->here)
+        write_format(out,
+                     ", would cost only %" PRId64 " there, but no cheaper result with it was found",
+                     one->next_cycles);
+    else
+        write_format(out, ", would cost %" PRId64, one->next_cycles);
 }
 
 static void report_spilled(const Func *func, const SpilledTensor *one, const Source *source,
