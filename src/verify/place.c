@@ -21,7 +21,12 @@ static const char *place_fault(const Checker *c, const Tensor *tensor, Place pla
     if (place.byte < 0 || __builtin_add_overflow(place.byte, tensor->bytes, &end) ||
         end > target_usable(c->target))
         return "leaves the State Buffer";
-    if (!fixed && place.byte % tensor->align != 0) return "is not aligned";
+    if (!fixed && place.byte % tensor->align != 0)
+        return str_format(
+                   c->arena,
+                   "is not aligned to %lld bytes, as what the original does not place must be",
+                   (long long)tensor->align)
+            .text;
     return NULL;
 }
 

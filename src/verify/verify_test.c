@@ -100,7 +100,9 @@ static void placement(void **state) {
     reject(original, TWO(" at 0:0", " at 0:8"), "`f` writes %b over its own operand %a");
     reject(original, TWO(" at 0:0", ""), "`f` uses %b, which has no place");
     reject(original, TWO(" at 0:0", " at 0:40"), "block 0 of %b at 0:40 leaves the State Buffer");
-    reject(original, TWO(" at 0:0", " at 0:28"), "block 0 of %b at 0:28 is not aligned");
+    reject(original, TWO(" at 0:0", " at 0:28"),
+           "block 0 of %b at 0:28 is not aligned to 8 bytes, as what the original does not place "
+           "must be");
     reject(TWO(" at 0:4", ""), TWO(" at 0:8", " at 0:0"),
            "block 0 of %a at 0:8 was fixed elsewhere");
     reject(TWO(" at 0:4", ""), TWO("", " at 0:0"), "%a lost its place");
@@ -108,7 +110,8 @@ static void placement(void **state) {
     reject(TWO(" at 0:28", ""), TWO(" at 0:28", " at 0:0"),
            "`f` writes %b over its own operand %a");
     reject(TWO("", " align 32"), TWO(" at 0:32", " align 32 at 0:16"),
-           "block 0 of %b at 0:16 is not aligned");
+           "block 0 of %b at 0:16 is not aligned to 32 bytes, as what the original does not place "
+           "must be");
     reject(TWO("", " align 32"), TWO(" at 0:0", " at 0:32"),
            "%b has another `align` than in the original");
 }
