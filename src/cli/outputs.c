@@ -110,6 +110,17 @@ static ExitStatus fail_to_write(Outputs *outputs, const OutputFile *file) {
     return fail(EXIT_BROKEN, "cannot write '%s': %s", file->path, strerror(errno));
 }
 
+/* A file that is there and may be written keeps its bytes until a new one beside it is whole. */
+static ExitStatus fail_to_open(Outputs *outputs, const OutputFile *file) {
+    int error = errno;
+    bool beside = file->target && access(file->target, W_OK) == 0;
+    errno = error;
+    if (!beside) return fail_to_write(outputs, file);
+    discard_all(outputs);
+    return fail(EXIT_BROKEN, "cannot write '%s': no temporary file can be made beside it: %s",
+                file->path, strerror(errno));
+}
+
 void outputs_begin(Outputs *outputs, Arena *arena, bool several) {
     *outputs = (Outputs){.arena = arena, .several = several};
     on_exhaustion(take_back_all, outputs);
@@ -123,7 +134,7 @@ Writer *outputs_open(Outputs *outputs, const char *path) {
     outputs->count += opened;
     unlock(outputs);
     if (!opened) {
-        fail_to_write(outputs, file);
+        fail_to_open(outputs, file);
         return NULL;
     }
     if (outputs->several) output_hold(file);

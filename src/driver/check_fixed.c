@@ -35,7 +35,8 @@ static bool joins(const Inst *inst, uint32_t a, uint32_t b) {
     return (dst == a && src == b) || (dst == b && src == a);
 }
 
-static void report(Check *check, uint32_t tensor, uint32_t other) {
+/* False if it is reported already. */
+static bool report(Check *check, uint32_t tensor, uint32_t other) {
     const Tensor *a = &check->func->tensors[tensor], *b = &check->func->tensors[other];
     if (b->span.begin > a->span.begin) {
         const Tensor *spare = a;
@@ -43,18 +44,19 @@ static void report(Check *check, uint32_t tensor, uint32_t other) {
         b = spare;
         tensor = other;
     }
-    if (check->reported[tensor]) return;
+    if (check->reported[tensor]) return false;
     check->reported[tensor] = true;
     if (a == b) {
         diag_error(check->diags, a->span,
                    "blocks of fixed tensor %%%.*s overlap while both are live", (int)a->name.length,
                    a->name.text);
-        return;
+        return true;
     }
     diag_error(check->diags, a->span, "fixed tensor %%%.*s overlaps %%%.*s while both are live",
                (int)a->name.length, a->name.text, (int)b->name.length, b->name.text);
     diag_note(check->diags, b->span, true, "%%%.*s is placed here", (int)b->name.length,
               b->name.text);
+    return true;
 }
 
 /* True if two rectangles are one and the same place, to the byte. */
@@ -83,10 +85,10 @@ static bool check_by_run(Check *check) {
     uint32_t count = verify_fixed(check->func, found);
     for (uint32_t i = 0; i < count; i++) {
         bool known = found[i].taker != UINT32_MAX;
-        report(check, known ? found[i].tensor : check->suspect,
-               known ? found[i].taker : check->other);
+        bool told = report(check, known ? found[i].tensor : check->suspect,
+                           known ? found[i].taker : check->other);
         const Inst *inst = found[i].inst != UINT32_MAX ? &check->func->insts[found[i].inst] : NULL;
-        if (inst)
+        if (inst && told)
             diag_note(check->diags, inst->span, true, "`%.*s` does not find its value",
                       (int)inst->op.length, inst->op.text);
     }

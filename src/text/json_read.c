@@ -409,7 +409,8 @@ static void report_syntax_error(const Source *source, DiagQueue *diags, const js
     if (span.begin < source->length && source->text[span.begin] == '\0') what = "a NUL byte";
     bool plain = what != error->text || code == json_error_duplicate_key;
     if (code == json_error_stack_overflow)
-        diag_error(diags, span, "nested too deep: loops may be nested %d deep", DEEPEST_JSON_NEST);
+        diag_error(diags, span, "JSON is nested too deep (loops may be nested %d deep)",
+                   DEEPEST_JSON_NEST);
     else
         diag_error(diags, span, "%.*s%s%s%s", (int)path.length, path.text,
                    path.length > 0 ? ": " : "", plain ? "" : "not valid JSON: ", what);
