@@ -21,6 +21,7 @@
 #include "ir/marks.h"
 #include "place/recolour.h"
 #include "spill/dead_loads.h"
+#include "spill/dead_stores.h"
 #include "spill/declare.h"
 #include "spill/everywhere.h"
 #include "spill/homes.h"
@@ -358,8 +359,9 @@ static void renumber_costs(Job *job, const uint32_t *new_id, uint32_t before) {
 static void settle_text(Job *job) {
     if (job->code.live) return;
     uint32_t removed = job->code.removed, before = job->code.func->ntensors;
+    bool fewer = drop_dead_stores(&job->code, job->arena);
     drop_dead_loads(&job->code, job->arena);
-    if (job->code.removed > removed)
+    if (fewer || job->code.removed > removed)
         renumber_costs(job, keep_named(&job->code, job->arena), before);
     const uint32_t *parent = NULL;
     if (job->options->split) parent = split_copies(&job->code, job->arena);
@@ -376,12 +378,25 @@ static bool adds_dmas(const Job *job) {
     return false;
 }
 
-/* Where something is spilled: does what the earlier allocation did, if that is hardly dearer, so
- * that a small edit makes a small difference. */
+static uint32_t count_placed(const Func *func) {
+    uint32_t count = 0;
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        count += func->tensors[t].space == SPACE_SB && func->tensors[t].at;
+    return count;
+}
+
+/* True if nothing is spilled, moved or split in another way. */
+static bool is_as_earlier(const Job *job) {
+    return !adds_dmas(job) && job->kept.kept == job->kept.known &&
+           count_placed(job->code.func) == count_placed(job->earlier.func);
+}
+
+/* Does what the earlier allocation did, if that is hardly dearer, so that a small edit makes a
+ * small difference. */
 static void replay_earlier(Job *job) {
     ReplayOf of = {job->func, &job->facts, &job->earlier, job->code.func};
     Replayed earlier;
-    if (!job->earlier.func || job->stable || !adds_dmas(job)) return;
+    if (!job->earlier.func || is_as_earlier(job)) return;
     if (!replay(&of, job->arena, &earlier)) return;
     job->code = earlier.code;
     job->plan = earlier.plan;

@@ -7,6 +7,7 @@
 #include "ir/marks.h"
 #include "ir/region.h"
 #include "spill/dead_loads.h"
+#include "spill/dead_stores.h"
 #include "support/checked.h"
 #include "verify/verify.h"
 
@@ -85,15 +86,23 @@ static bool is_same_region(const Region *a, const Region *b) {
     return region_equal(*a, *b);
 }
 
-/* True if the earlier operand is the other one, or stands for it: a copy of some blocks or of a
- * part has indices of its own. */
+/* True if they name the same blocks: as written; of a copy or a web by number too, as an index that
+ * names all is dropped there. */
+static bool is_same_blocks(const Replay *pass, const Operand *old, const Operand *own) {
+    if (blocks_equal(old->blocks, own->blocks)) return true;
+    if (pass->made[old->tensor] == MADE_NOT) return false;
+    BlockSpan was = operand_blocks(pass->old, old), is = operand_blocks(pass->func, own);
+    return was.exact && is.exact && was.first == is.first && was.last == is.last;
+}
+
+/* True if the earlier operand is the other one, or stands for it: a copy or a web of some blocks,
+ * or of a part, has indices of its own. */
 static bool is_same_operand(const Replay *pass, const Operand *old, const Operand *own) {
     uint32_t root = pass->root[own->tensor];
     if (pass->old_root[old->tensor] != root) return false;
-    bool shifted = pass->made[old->tensor] == MADE_COPY &&
+    bool shifted = pass->made[old->tensor] != MADE_NOT &&
                    !is_whole(&pass->old->tensors[old->tensor], &pass->func->tensors[root]);
-    return shifted ||
-           (blocks_equal(old->blocks, own->blocks) && is_same_region(old->region, own->region));
+    return shifted || (is_same_blocks(pass, old, own) && is_same_region(old->region, own->region));
 }
 
 /* A load may have got comparisons. */
@@ -203,6 +212,7 @@ static bool restore_tensor(const Replay *pass, uint32_t u, Tensor *tensor) {
         *tensor = *old;
         tensor->span = span;
         tensor->shape_span = shape_span;
+        tensor->fixed = false; /* as all that comes with a place is */
         return true;
     }
     tensor->name = old->name; /* of the input, where it was split */
@@ -229,9 +239,10 @@ static uint32_t number_of(Replay *pass, uint32_t u, uint32_t origin) {
     return pass->id[u];
 }
 
-/* Declared, and named by nobody, or by dropped loads alone: as it is. */
+/* Declared, and named by nobody, or by dropped loads alone, or by what names its webs: as it is. */
 static void add_unnamed(Replay *pass) {
     enum { BY_DROPPED = 1, BY_OTHERS = 2 };
+    const bool *was_named = find_named(pass->old, &pass->scratch);
     uint8_t *named = NEW_ARRAY(&pass->scratch, uint8_t, pass->func->ntensors);
     for (uint32_t i = 0; i < pass->func->ninsts; i++) {
         const Inst *inst = &pass->func->insts[i];
@@ -241,8 +252,9 @@ static void add_unnamed(Replay *pass) {
     }
     for (uint32_t t = 0; t < pass->func->ntensors; t++) {
         uint32_t u = strmap_get(&pass->earlier->tensors, pass->facts->names[t]);
-        if (pass->root[t] != t || named[t] & BY_OTHERS) continue;
-        if (u != NONE && pass->made[u] == MADE_NOT) {
+        if (pass->root[t] != t) continue;
+        bool is_there = u != NONE && pass->made[u] == MADE_NOT;
+        if (is_there && (!(named[t] & BY_OTHERS) || !was_named[u])) {
             number_of(pass, u, t); /* what spilling inserted may have named it */
         } else if (!named[t]) {
             uint32_t id = build_tensor(&pass->build, pass->func->tensors[t]);
@@ -374,25 +386,6 @@ static void emit_all(Replay *pass, ReplayWay way) {
     add_unnamed(pass);
 }
 
-/* ---- what is not needed any more ---- */
-
-/* Stores to homes that nothing loads. */
-static void drop_stores(Rewritten *code, Arena *arena) {
-    bool *loaded = NEW_ARRAY(arena, bool, code->func->ntensors);
-    bool *dead = NEW_ARRAY(arena, bool, code->func->ninsts), any = false;
-    for (uint32_t p = 0; p < code->func->ninsts; p++) {
-        const Inst *inst = &code->func->insts[p];
-        if (inst->kind == OP_LOAD) loaded[inst_src(inst)->tensor] = true;
-    }
-    for (uint32_t p = 0; p < code->func->ninsts; p++) {
-        const Inst *inst = &code->func->insts[p];
-        dead[p] = dma_is_store(inst) && code->role[inst_dst(inst)->tensor] == ROLE_HOME &&
-                  !loaded[inst_dst(inst)->tensor];
-        any |= dead[p];
-    }
-    if (any) drop_insts(code, dead, arena);
-}
-
 /* ---- the plan ---- */
 
 /* Between two accesses through different tensors the value was in DRAM. */
@@ -500,7 +493,7 @@ static bool replay_so(const ReplayOf *of, ReplayWay way, Arena *arena, Replayed 
         result->plan = plan_copy(&of->facts->plan, arena);
         mark_cuts(&result->code, &result->plan, &pass.scratch);
         drop_dead_loads(&result->code, arena);
-        drop_stores(&result->code, arena);
+        drop_dead_stores(&result->code, arena);
         keep_named(&result->code, arena);
         sum_up(result);
     }
