@@ -141,7 +141,7 @@ static void draw_spills(const Chart *chart, Writer *out) {
 static void draw_heading(const Chart *chart, Writer *out) {
     svg_open_text(out, "head", 18 * PX, 24 * PX, ANCHOR_START);
     write_char(out, '@');
-    svg_clip(out, chart->func->name, (uint32_t)(chart->page / (12 * PX)));
+    svg_clip_titled(out, chart->func->name, (uint32_t)(chart->page / (12 * PX)));
     if (chart->request->side) write_text(out, chart->request->side);
     svg_close_text(out);
     draw_figures(chart, out);

@@ -36,7 +36,7 @@ static void draw_lines(const Chart *chart, Writer *out) {
         bool first = svg_columns(where) > fitting_columns(2 * (x - chart->left));
         svg_open_text(out, "axis", first ? chart->left : x, chart->lines + 10 * PX,
                       first ? ANCHOR_START : ANCHOR_MIDDLE);
-        svg_clip(out, where, room < 3 ? 3 : room);
+        svg_clip_titled(out, where, room < 3 ? 3 : room);
         svg_close_text(out);
     }
     svg_text(out, "name", chart->left - 8 * PX, chart->lines + 10 * PX, ANCHOR_END,
@@ -70,7 +70,7 @@ static void draw_opcode(const Chart *chart, uint32_t point, Writer *out) {
         svg_open_text(out, class, x, chart->opcodes + 12 * PX, ANCHOR_MIDDLE);
     }
     int64_t room = chart->upright ? chart->opcodes_height - 8 * PX : chart->width / chart->points;
-    svg_clip(out, inst->op, fitting_columns(room));
+    svg_clip_titled(out, inst->op, fitting_columns(room));
     svg_close_text(out);
 }
 

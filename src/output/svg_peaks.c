@@ -49,10 +49,12 @@ static void write_place(Str where, Writer *text) {
     write_char(text, ')');
 }
 
-static void draw_line(const Chart *chart, int64_t y, Writer *text, Writer *out) {
-    Str words = {text->buffer, (uint32_t)text->length};
+/* `whole`: the same with more tensors, which is the title where the line has not all of it. */
+static void draw_line(const Chart *chart, int64_t y, Str words, Str whole, Writer *out) {
+    uint32_t columns = fitting_columns(chart->page - 30 * PX);
     svg_open_text(out, "peak", 18 * PX, y, ANCHOR_START);
-    svg_clip(out, words, fitting_columns(chart->page - 30 * PX));
+    svg_clip(out, words, columns);
+    if (!str_equal(words, whole) || svg_columns(words) > columns) svg_title(out, whole);
     svg_close_text(out);
 }
 
@@ -64,22 +66,31 @@ static uint32_t point_of(const JsonFunc *item, uint32_t inst) {
 }
 
 /* `most taken at point 12 (line 31), i = 3: 768 \xE2\x80\x93 %a 512, %b 256` */
-static void draw_peak(const Chart *chart, const Peak *peak, int64_t y, Writer *out) {
-    Writer text;
-    writer_to_memory(&text);
+static void write_peak(const Chart *chart, const Peak *peak, uint32_t columns, Writer *text) {
     uint32_t point =
         peak == chart->usage->now ? peak->at.point : point_of(chart->item, peak->at.point);
-    write_text(&text, peak == chart->usage->now ? "most taken" : "needed before spilling");
-    if (point != UINT32_MAX) write_format(&text, " at point %u", point);
-    write_place(where_of_moment(chart->usage, peak, peak->at, chart->arena), &text);
-    if (has_iteration(peak->func, peak->at)) write_text(&text, ", ");
-    write_iteration(peak->func, peak->at, &text);
-    write_text(&text, ": ");
-    svg_number(&text, peak->needed);
-    write_text(&text, " \xE2\x80\x93");
-    write_tensors(peak, fitting_columns(chart->page - 30 * PX), &text);
-    draw_line(chart, y, &text, out);
+    write_text(text, peak == chart->usage->now ? "most taken" : "needed before spilling");
+    if (point != UINT32_MAX) write_format(text, " at point %u", point);
+    write_place(where_of_moment(chart->usage, peak, peak->at, chart->arena), text);
+    if (has_iteration(peak->func, peak->at)) write_text(text, ", ");
+    write_iteration(peak->func, peak->at, text);
+    write_text(text, ": ");
+    svg_number(text, peak->needed);
+    write_text(text, " \xE2\x80\x93");
+    write_tensors(peak, columns, text);
+}
+
+static void draw_peak(const Chart *chart, const Peak *peak, int64_t y, Writer *out) {
+    enum { LONGEST = 4000 /* columns of a title */ };
+    Writer text, all;
+    writer_to_memory(&text);
+    writer_to_memory(&all);
+    write_peak(chart, peak, fitting_columns(chart->page - 30 * PX), &text);
+    write_peak(chart, peak, LONGEST, &all);
+    Str words = {text.buffer, (uint32_t)text.length}, whole = {all.buffer, (uint32_t)all.length};
+    draw_line(chart, y, words, whole, out);
     writer_free(&text);
+    writer_free(&all);
 }
 
 void draw_peaks(const Chart *chart, Writer *out) {

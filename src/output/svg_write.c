@@ -139,6 +139,17 @@ void svg_clip(Writer *out, Str text, uint32_t columns) {
     write_text(out, "\xE2\x80\xA6");
 }
 
+void svg_title(Writer *out, Str text) {
+    write_text(out, "<title>");
+    svg_escape(out, text);
+    write_text(out, "</title>");
+}
+
+void svg_clip_titled(Writer *out, Str text, uint32_t columns) {
+    svg_clip(out, text, columns);
+    if (svg_columns(text) > columns) svg_title(out, text);
+}
+
 /* ---- numbers ---- */
 
 void svg_number(Writer *out, int64_t number) {

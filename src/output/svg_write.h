@@ -38,6 +38,12 @@ uint32_t svg_columns(Str text);
 /* The text as content, cut to `columns` with an ellipsis where it is longer. */
 void svg_clip(Writer *out, Str text, uint32_t columns);
 
+/* What is shown where the pointer rests on the element that it stands in. */
+void svg_title(Writer *out, Str text);
+
+/* svg_clip(), and where that cuts the whole text as title. */
+void svg_clip_titled(Writer *out, Str text, uint32_t columns);
+
 /* `180,224`. */
 void svg_number(Writer *out, int64_t number);
 
