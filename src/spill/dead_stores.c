@@ -15,7 +15,7 @@ bool drop_dead_stores(Rewritten *rewritten, Arena *arena) {
     bool *dead = NEW_ARRAY(arena, bool, func->ninsts), any = false;
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
-        if (!dma_is_store(inst)) continue;
+        if (!dma_is_store(inst) || func->tensors[inst_src(inst)->tensor].input) continue;
         uint32_t home = inst_dst(inst)->tensor;
         dead[p] = rewritten->role[home] == ROLE_HOME && !loaded[home];
         any |= dead[p];
