@@ -7,6 +7,7 @@
 #include "output/page.h"
 #include "output/stats.h"
 #include "output/svg.h"
+#include "spill/time/live_in_time.h"
 #include "support/clock.h"
 #include "text/print.h"
 
@@ -55,13 +56,13 @@ ExitStatus write_graphs(const CommandLine *line, const Input *input, Arena *aren
     return outputs_finish(&outputs);
 }
 
-/* The functions of a file as they were read. */
+/* The functions of a file as they were read; blocks are drawn where they live in some iteration. */
 static Drawing drawing_of(const Input *input, Arena *arena) {
     const Module *module = &input->module;
     JsonFunc *items = NEW_ARRAY(arena, JsonFunc, module->nfuncs);
     for (uint32_t i = 0; i < module->nfuncs; i++) {
         Live *live = NEW(arena, Live);
-        *live = live_range(&module->funcs[i], arena);
+        *live = live_in_time(&module->funcs[i], &module->target, arena);
         items[i] = (JsonFunc){.func = &module->funcs[i], .live = live};
     }
     return (Drawing){&module->target, &input->source, items, module->nfuncs};

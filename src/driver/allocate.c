@@ -28,6 +28,7 @@
 #include "spill/keep_unspilled.h"
 #include "spill/names.h"
 #include "spill/split_copies.h"
+#include "spill/time/live_in_time.h"
 #include "support/clock.h"
 #include "verify/verify.h"
 
@@ -533,8 +534,10 @@ static bool runs_well(const Job *job) {
 /* An input that says that it is placed is checked as it is. */
 static AllocStatus check_placed(Job *job, const Live *live) {
     Split split = {.func = job->func};
+    Live *lived = NEW(job->arena, Live);
+    *lived = live_in_time(job->func, job->target, job->arena);
     job->facts = make_facts(job, job->func, &split, live);
-    job->code = rewrite_nothing(job->func, &job->facts.live, job->arena);
+    job->code = rewrite_nothing(job->func, lived, job->arena);
     job->plan = job->facts.plan;
     job->result.report.strategy = "given";
     report(job);
