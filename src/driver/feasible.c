@@ -168,6 +168,7 @@ static void gather_what_stays(Needs *needs, const Live *live, uint32_t point, bo
         const Tensor *tensor = &func->tensors[t];
         bool stays = tensor_stays(tensor) || (entry && tensor->input);
         if (tensor->space != SPACE_SB || !stays || !live_at(live->whole[t], point)) continue;
+        if (blocks_may_share(func, t)) continue;
         int64_t blocks = count_live(live, func, t, point);
         Need *need = needs->number[t] > 0 ? &needs->needs[needs->number[t] - 1] : NULL;
         if (!need)

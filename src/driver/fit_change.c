@@ -154,9 +154,9 @@ static const Func *with_blocks(const Func *func, FitChange change, Arena *arena)
     return changed;
 }
 
-const Func *with_pin(const Func *func, uint32_t id, bool pin, Arena *arena) {
+static const Func *without_pin(const Func *func, uint32_t id, Arena *arena) {
     Tensor tensor = func->tensors[id];
-    tensor.pin = pin;
+    tensor.pin = false;
     return with_tensor(func, id, tensor, arena);
 }
 
@@ -179,7 +179,7 @@ static const Func *set_buffers(const Func *func, FitChange change, const Target 
     const Func *changed = with_blocks(func, change, arena);
     bool fewer = change.then < tensor->blocks;
     const Func *copied = as_copy(fewer ? changed : func, change.tensor, arena);
-    const Func *original = with_pin(fewer ? func : changed, change.tensor, false, arena);
+    const Func *original = without_pin(fewer ? func : changed, change.tensor, arena);
     return reads_the_same(original, copied, target) ? changed : NULL;
 }
 

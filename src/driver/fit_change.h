@@ -36,9 +36,6 @@ const Func *make_change(const Func *func, FitChange change, const Target *target
 /* True if every index of the tensor is taken `mod` the number of its blocks. O(operands). */
 bool is_all_buffered(const Func *func, uint32_t tensor);
 
-/* The same function with the tensor pinned or not. */
-const Func *with_pin(const Func *func, uint32_t id, bool pin, Arena *arena);
-
 /* `%x with 1016 bytes/partition fewer, 8 of 1024`; two of them joined by `, and`. */
 void write_change(const Func *func, FitChange change, const Source *source, Writer *out);
 

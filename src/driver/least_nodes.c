@@ -215,6 +215,13 @@ static void add_node(LeastPass *pass, uint32_t tensor, uint32_t blocks) {
     pass->group_node[set_of(pass->values.group, tensor)] = n + 1;
 }
 
+bool blocks_may_share(const Func *func, uint32_t tensor) {
+    enum { MOST_CELLS = 1 << 15 /* that are told apart in time */ };
+    const Tensor *info = &func->tensors[tensor];
+    bool many = info->blocks > 1 && info->blocks <= MOST_CELLS;
+    return func->nloops > 0 && many && !info->fixed && !info->output && !info->input;
+}
+
 /* Blocks that the operand surely names. */
 static uint32_t blocks_demanded(const Func *func, const Operand *operand) {
     BlockSpan span = operand_blocks(func, operand);
@@ -228,7 +235,7 @@ static void add_operands(LeastPass *pass) {
     if (pass->facts->dead && pass->facts->dead[pass->values.next]) return;
     for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++) {
         uint32_t tensor = inst->operands[o].tensor;
-        if (!pass->facts->plan.spillable[tensor]) continue;
+        if (!pass->facts->plan.spillable[tensor] && !blocks_may_share(func, tensor)) continue;
         uint32_t blocks = blocks_demanded(func, &inst->operands[o]);
         uint32_t known = pass->node[tensor];
         if (known > pass->first) {
@@ -260,8 +267,11 @@ static Nodes nodes_that_stay(const Facts *facts, const Nodes *lying, size_t oper
         own.items[n] = lying->items[n];
     share_copies(facts, &own, arena);
     Nodes stay = {.items = own.items, .npoints = facts->func->ninsts};
-    for (uint32_t n = 0; n < lying->count; n++)
-        if (!facts->plan.spillable[own.items[n].tensor]) stay.items[stay.count++] = own.items[n];
+    for (uint32_t n = 0; n < lying->count; n++) {
+        uint32_t tensor = own.items[n].tensor;
+        if (!facts->plan.spillable[tensor] && !blocks_may_share(facts->func, tensor))
+            stay.items[stay.count++] = own.items[n];
+    }
     return stay;
 }
 

@@ -13,6 +13,10 @@ typedef struct {
     uint32_t staying;
 } LeastNodes;
 
+/* True if blocks of a tensor that stays may lie in one place, as they need not live together in
+ * loops: at a point only those that the instruction names are surely there. */
+bool blocks_may_share(const Func *func, uint32_t tensor);
+
 /* `lying`: all nodes of the facts' function, with places where they are fixed; where fixed ones may
  * lie over each other those places count but once, see share_fixed(). O(operands log operands +
  * intervals). */

@@ -2,7 +2,9 @@
 
 #include <inttypes.h>
 
+#include "ir/build.h"
 #include "ir/runs.h"
+#include "spill/block_range.h"
 #include "support/checked.h"
 #include "support/clock.h"
 
@@ -26,9 +28,8 @@ static int64_t blocks_apart(const Func *func, uint32_t tensor) {
     return all.low > all.high ? 0 : saturating_add(saturating_sub(all.high, all.low), 1);
 }
 
-/* Blocks that some instruction names as it runs. */
-static int64_t count_named(const Func *func, uint32_t tensor, Arena *scratch) {
-    bool *named = NEW_ARRAY(scratch, bool, func->tensors[tensor].blocks);
+/* Sets named[b] for each block that some instruction names as it runs; returns how many. */
+static int64_t mark_all_named(const Func *func, uint32_t tensor, bool *named) {
     int64_t count = 0;
     for (uint32_t p = 0; p < func->ninsts; p++) {
         const Inst *inst = &func->insts[p];
@@ -61,6 +62,72 @@ static FitChange with_more(const MoreSearch *search, int64_t more) {
     return (FitChange){.kind = CHANGE_BUFFERS, .tensor = search->tensor, .then = blocks + more};
 }
 
+/* ---- all blocks at once ---- */
+
+/* Operands of an instruction that names all blocks that are ever named, in ranges. */
+static Inst hold_inst(const Func *func, uint32_t tensor, Arena *arena) {
+    int64_t blocks = func->tensors[tensor].blocks;
+    bool *named = NEW_ARRAY(arena, bool, blocks);
+    mark_all_named(func, tensor, named);
+    Operand *operands = NULL;
+    size_t count = 0, capacity = 0;
+    for (int64_t low = 0, end; low < blocks; low = end + 1) {
+        for (end = low; end < blocks && named[end];)
+            end++;
+        if (end == low) continue;
+        Operand range = {.tensor = tensor};
+        range.blocks = blocks_between((Affine){0}, low, end - 1, blocks, arena);
+        PUSH(arena, operands, count, capacity, range);
+    }
+    return (Inst){.op = STR("hold"), .operands = operands, .nsrc = (uint32_t)count};
+}
+
+static bool names(const Inst *inst, uint32_t tensor) {
+    for (uint32_t o = 0; o < inst->ndst + inst->nsrc; o++)
+        if (inst->operands[o].tensor == tensor) return true;
+    return false;
+}
+
+/* The point of the first instruction that names the tensor, or where the loops around it begin;
+ * UINT32_MAX where none does. */
+static uint32_t first_use(const Func *func, uint32_t tensor) {
+    for (uint32_t p = 0; p < func->ninsts; p++) {
+        if (!names(&func->insts[p], tensor)) continue;
+        for (uint32_t loop = func->insts[p].loop; loop != NO_LOOP; loop = func->loops[loop].parent)
+            p = func->loops[loop].first;
+        return p;
+    }
+    return UINT32_MAX;
+}
+
+/* The function in which all blocks of the tensor that are ever named live together from its first
+ * use on, as they do when iterations run ahead: they are written before that, and read behind each
+ * instruction that names one. */
+static const Func *with_all_held(const Func *func, uint32_t tensor, Arena *arena) {
+    uint32_t first = first_use(func, tensor);
+    Inst reads = hold_inst(func, tensor, arena), writes = reads;
+    writes.ndst = reads.nsrc;
+    writes.nsrc = 0;
+    bool begun = false;
+    Builder build;
+    build_begin(&build, arena, func->name, func->meta, func->span);
+    for (uint32_t t = 0; t < func->ntensors; t++)
+        build_tensor(&build, func->tensors[t]);
+    for (Walk walk = walk_begin(func); walk_next(&walk);) {
+        if (walk.event != WALK_CLOSE && walk.inst == first && !begun) {
+            build_inst(&build, writes);
+            begun = true;
+        }
+        build_walked(&build, func, &walk);
+        if (walk.event != WALK_INST) continue;
+        build_inst(&build, func->insts[walk.inst]);
+        if (names(&func->insts[walk.inst], tensor)) build_inst(&build, reads);
+    }
+    return build_finish(&build);
+}
+
+/* ---- tries ---- */
+
 static Tried try_more(MoreSearch *search, int64_t more) {
     const FitQuestion *question = search->question;
     uint64_t work = work_of_try(question->func);
@@ -69,11 +136,12 @@ static Tried try_more(MoreSearch *search, int64_t more) {
     search->work -= work;
     Arena scratch;
     arena_init(&scratch);
-    const Func *pinned = with_pin(question->func, search->tensor, true, &scratch);
-    const Func *changed = make_change(pinned, with_more(search, more), question->target, &scratch);
-    Tried tried = !changed                                        ? NOT_MADE
-                  : does_fit(question, changed, question->target) ? TRIED_FITS
-                                                                  : TRIED_NOT;
+    const Func *changed =
+        make_change(question->func, with_more(search, more), question->target, &scratch);
+    const Func *held = changed ? with_all_held(changed, search->tensor, &scratch) : NULL;
+    Tried tried = !held                                        ? NOT_MADE
+                  : does_fit(question, held, question->target) ? TRIED_FITS
+                                                               : TRIED_NOT;
     arena_free(&scratch);
     return tried == TRIED_NOT && clock_is_past(question->deadline) ? NOT_TRIED : tried;
 }
@@ -105,12 +173,16 @@ static int64_t count_used(const MoreSearch *search, int64_t more) {
     const FitQuestion *question = search->question;
     const Func *changed =
         make_change(question->func, with_more(search, more), question->target, &scratch);
-    int64_t used = changed ? count_named(changed, search->tensor, &scratch) : -1;
+    int64_t used = -1;
+    if (changed) {
+        int64_t blocks = changed->tensors[search->tensor].blocks;
+        used = mark_all_named(changed, search->tensor, NEW_ARRAY(&scratch, bool, blocks));
+    }
     arena_free(&scratch);
     return used;
 }
 
-/* Requires a function that fits as it is. The tensor is pinned: all blocks are on chip together, as
+/* Requires a function that fits as it is. All blocks are on chip together, as
  * they are when iterations run ahead. Doubles the number until it does not fit or more are of no
  * use, and halves what lies between. A bounded number is tried, fewer of a long function: then
  * `refused` is not the next after `fit`. O(log blocks) allocations. */
