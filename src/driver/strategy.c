@@ -9,6 +9,7 @@
 #include "spill/joined.h"
 #include "spill/joint/joint.h"
 #include "spill/residency/residency.h"
+#include "spill/restore.h"
 #include "spill/time/time.h"
 #include "spill/unspill.h"
 #include "support/checked.h"
@@ -142,6 +143,7 @@ static const char *run_rounds(const Strategy *row, State *state, int64_t best) {
         if (!placed || capped) continue;
         commit_places(state);
         unspill(state);
+        restore_tensors(state);
         return NULL;
     }
     return more ? "too many rounds" : "nothing left to cut";
