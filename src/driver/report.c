@@ -146,6 +146,16 @@ static uint32_t count_reads(const Reported *result, const int64_t *spilled) {
     return reads;
 }
 
+static DmaSum sum_inserted(const Reported *result) {
+    const Func *func = result->code->func;
+    DmaSum sum = {0};
+    for (uint32_t p = 0; p < func->ninsts; p++)
+        if (result->code->origin_inst[p] == INSERTED)
+            add_dmas(&sum, sum_dma(func, &func->insts[p], result->facts->target));
+    return sum;
+}
+
+/* Of sums that are too large to count the difference tells nothing: what was inserted is told. */
 static void count_dmas(const Reported *result, Report *report) {
     const Facts *facts = result->facts;
     DmaSum before = sum_dmas(result->input, facts->target);
@@ -154,8 +164,13 @@ static void count_dmas(const Reported *result, Report *report) {
     report->reloads = after.reloads > before.reloads ? after.reloads - before.reloads : 0;
     report->saves_run = saturating_sub(after.saves_run, before.saves_run);
     report->reloads_run = saturating_sub(after.reloads_run, before.reloads_run);
-    report->spill_cycles = saturating_sub(after.cycles, before.cycles);
-    report->dma_bytes = saturating_sub(after.bytes, before.bytes);
+    DmaSum own = {0};
+    bool countless = after.cycles == INT64_MAX || after.bytes == INT64_MAX;
+    if (countless) own = sum_inserted(result);
+    report->spill_cycles =
+        after.cycles == INT64_MAX ? own.cycles : saturating_sub(after.cycles, before.cycles);
+    report->dma_bytes =
+        after.bytes == INT64_MAX ? own.bytes : saturating_sub(after.bytes, before.bytes);
 }
 
 void report_result(const Reported *result, Report *report) {
