@@ -338,6 +338,27 @@ static void say_next_best(Explain *pass, uint32_t t) {
     }
 }
 
+static const char *plural(int64_t count) {
+    return count == 1 ? "" : "s";
+}
+
+/* What leaving in place takes in all, and which point forced it. */
+static void say_told(Explain *pass, uint32_t t) {
+    const Report *report = pass->about->report;
+    for (uint32_t i = 0; i < report->nspilled; i++) {
+        const SpilledTensor *one = &report->spilled[i];
+        if (one->tensor != t) continue;
+        SAY(pass,
+            "  That takes %" PRId64 " save%s and %" PRId64 " reload%s as they run, %" PRId64
+            " cycles in all, for ",
+            one->saves_run, plural(one->saves_run), one->reloads_run, plural(one->reloads_run),
+            one->cycles);
+        say_point(pass, one->forced.point);
+        SAY(pass, ", where %" PRId64 " bytes/partition would be needed.\n", one->needed);
+    }
+    say_next_best(pass, t);
+}
+
 static void say_access(Explain *pass, PlanAccess access) {
     if (access.inst == ENTRY)
         SAY(pass, "the start");
@@ -546,6 +567,7 @@ static void explain_tensor(Explain *pass, uint32_t t) {
         say_copies(pass, t, true);
     }
     if (partly) say_leaving(pass, u);
+    if (partly) say_told(pass, t);
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
     say_cost(pass, pass->nodes.of[t]);
     SAY(pass, "  Most is %s while it lives ", pass->about->taken ? "taken" : "needed");
