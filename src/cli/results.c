@@ -62,7 +62,8 @@ static Drawing drawing_of(const Input *input, Arena *arena) {
     JsonFunc *items = NEW_ARRAY(arena, JsonFunc, module->nfuncs);
     for (uint32_t i = 0; i < module->nfuncs; i++) {
         Live *live = NEW(arena, Live);
-        *live = live_in_time(&module->funcs[i], &module->target, arena);
+        Live own = live_range(&module->funcs[i], arena);
+        *live = live_in_time(&module->funcs[i], &module->target, &own, arena);
         items[i] = (JsonFunc){.func = &module->funcs[i], .live = live};
     }
     return (Drawing){&module->target, &input->source, items, module->nfuncs};

@@ -75,13 +75,17 @@ static const Str *name_tensors(const Func *func, const Split *split, Arena *aren
     return names;
 }
 
+/* The time so many seconds after the start; 0 for never. */
+static double after(const Job *job, double seconds) {
+    return isfinite(seconds) ? started(job) + seconds : 0;
+}
+
 /* When searches end. A run that is cut short fails as out of time, so that no result depends on the
  * clock. Effort 9 keeps its best, and stops a tenth early to leave time for the rest. */
 static double find_deadline(const Job *job) {
     enum { ANYTIME = 9, PARTS = 10 };
     double limit = job->options->time_limit;
-    if (!isfinite(limit)) return 0;
-    return started(job) + (job->options->effort == ANYTIME ? limit - limit / PARTS : limit);
+    return job->options->effort == ANYTIME ? after(job, limit - limit / PARTS) : after(job, limit);
 }
 
 /* Facts of what was made of `func`, and what the user asked for. */
@@ -129,11 +133,10 @@ static void analyse(Job *job, const Live *live, const bool *needed) {
 /* ---- failure ---- */
 
 static Subject subject_of(const Job *job) {
-    double limit = job->options->time_limit;
     return (Subject){.func = job->func,
                      .target = job->target,
                      .options = job->options,
-                     .deadline = isfinite(limit) ? started(job) + limit : 0,
+                     .deadline = after(job, job->options->time_limit),
                      .diags = job->diags,
                      .arena = job->arena};
 }
@@ -535,7 +538,7 @@ static bool runs_well(const Job *job) {
 static AllocStatus check_placed(Job *job, const Live *live) {
     Split split = {.func = job->func};
     Live *lived = NEW(job->arena, Live);
-    *lived = live_in_time(job->func, job->target, job->arena);
+    *lived = live_in_time(job->func, job->target, live, job->arena);
     job->facts = make_facts(job, job->func, &split, live);
     job->code = rewrite_nothing(job->func, lived, job->arena);
     job->plan = job->facts.plan;

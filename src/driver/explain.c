@@ -328,14 +328,20 @@ static void say_takers(Explain *pass, uint32_t point) {
     if (count > MOST_LISTED) SAY(pass, "    and %u more\n", count - MOST_LISTED);
 }
 
-static void say_next_best(Explain *pass, uint32_t t) {
+/* What is told of a spilled tensor; NULL where that was not looked for. */
+static const SpilledTensor *find_spilled(const Explain *pass, uint32_t t) {
     const Report *report = pass->about->report;
-    for (uint32_t i = 0; i < report->nspilled; i++) {
-        if (report->spilled[i].tensor != t || !report->spilled[i].priced) continue;
-        SAY(pass, "  ");
-        write_next_best(&report->spilled[i], "There", pass->out);
-        SAY(pass, ".\n");
-    }
+    for (uint32_t i = 0; i < report->nspilled; i++)
+        if (report->spilled[i].tensor == t) return &report->spilled[i];
+    return NULL;
+}
+
+static void say_next_best(Explain *pass, uint32_t t) {
+    const SpilledTensor *one = find_spilled(pass, t);
+    if (!one || !one->priced) return;
+    SAY(pass, "  ");
+    write_next_best(one, "There", pass->out);
+    SAY(pass, ".\n");
 }
 
 static const char *plural(int64_t count) {
@@ -343,20 +349,16 @@ static const char *plural(int64_t count) {
 }
 
 /* What leaving in place takes in all, and which point forced it. */
-static void say_told(Explain *pass, uint32_t t) {
-    const Report *report = pass->about->report;
-    for (uint32_t i = 0; i < report->nspilled; i++) {
-        const SpilledTensor *one = &report->spilled[i];
-        if (one->tensor != t) continue;
-        SAY(pass,
-            "  That takes %" PRId64 " save%s and %" PRId64 " reload%s as they run, %" PRId64
-            " cycles in all, for ",
-            one->saves_run, plural(one->saves_run), one->reloads_run, plural(one->reloads_run),
-            one->cycles);
-        say_point(pass, one->forced.point);
-        SAY(pass, ", where %" PRId64 " bytes/partition would be needed.\n", one->needed);
-    }
-    say_next_best(pass, t);
+static void say_forced(Explain *pass, uint32_t t) {
+    const SpilledTensor *one = find_spilled(pass, t);
+    if (!one) return;
+    SAY(pass,
+        "  That takes %" PRId64 " save%s and %" PRId64 " reload%s as they run, %" PRId64
+        " cycles in all, for ",
+        one->saves_run, plural(one->saves_run), one->reloads_run, plural(one->reloads_run),
+        one->cycles);
+    say_point(pass, one->forced.point);
+    SAY(pass, ", where %" PRId64 " bytes/partition would be needed.\n", one->needed);
 }
 
 static void say_access(Explain *pass, PlanAccess access) {
@@ -400,8 +402,7 @@ static DmaSum find_dmas(const Explain *pass, uint32_t t) {
     for (uint32_t p = 0; p < result->func->ninsts; p++) {
         const Inst *inst = &result->func->insts[p];
         if (result->origin_inst[p] != INSERTED || inst->ndst == 0 || inst->nsrc == 0) continue;
-        const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
-        if (result->origin[operand->tensor] != t) continue;
+        if (result->origin[dma_on_chip(inst)->tensor] != t) continue;
         add_dmas(&sum, sum_dma(result->func, inst, pass->about->target));
     }
     return sum;
@@ -566,8 +567,11 @@ static void explain_tensor(Explain *pass, uint32_t t) {
         SAY(pass, "  It changes its place, without DMAs, while no value is in it: ");
         say_copies(pass, t, true);
     }
-    if (partly) say_leaving(pass, u);
-    if (partly) say_told(pass, t);
+    if (partly) {
+        say_leaving(pass, u);
+        say_forced(pass, t);
+        say_next_best(pass, t);
+    }
     if (u != UINT32_MAX && pass->about->result->func->tensors[u].at) say_place(pass, u);
     say_cost(pass, pass->nodes.of[t]);
     SAY(pass, "  Most is %s while it lives ", pass->about->taken ? "taken" : "needed");

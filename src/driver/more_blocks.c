@@ -93,9 +93,8 @@ static bool names(const Inst *inst, uint32_t tensor) {
 static uint32_t first_use(const Func *func, uint32_t tensor) {
     for (uint32_t p = 0; p < func->ninsts; p++) {
         if (!names(&func->insts[p], tensor)) continue;
-        for (uint32_t loop = func->insts[p].loop; loop != NO_LOOP; loop = func->loops[loop].parent)
-            p = func->loops[loop].first;
-        return p;
+        uint32_t loop = loop_outermost(func, func->insts[p].loop);
+        return loop == NO_LOOP ? p : func->loops[loop].first;
     }
     return UINT32_MAX;
 }
@@ -182,10 +181,10 @@ static int64_t count_used(const MoreSearch *search, int64_t more) {
     return used;
 }
 
-/* Requires a function that fits as it is. All blocks are on chip together, as
- * they are when iterations run ahead. Doubles the number until it does not fit or more are of no
- * use, and halves what lies between. A bounded number is tried, fewer of a long function: then
- * `refused` is not the next after `fit`. O(log blocks) allocations. */
+/* Requires a function that fits as it is. All blocks are on chip together, as they are
+ * when iterations run ahead. Doubles the number until it does not fit or more are of no use, and
+ * halves what lies between. A bounded number is tried, fewer of a long function: then `refused` is
+ * not the next after `fit`. O(log blocks) allocations. */
 static MoreBlocks find_more_blocks(const FitQuestion *question, uint32_t tensor) {
     MoreSearch search = {question, tensor, MOST_WORK_OF_TRIES};
     MoreBlocks found = {.changeable = true, .refused = INT64_MAX, .used = -1};

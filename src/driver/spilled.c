@@ -38,9 +38,8 @@ static void sum_inserted(SpilledPass *pass) {
     for (uint32_t p = 0; p < code->func->ninsts; p++) {
         const Inst *inst = &code->func->insts[p];
         if (code->origin_inst[p] != INSERTED || inst->ndst == 0 || inst->nsrc == 0) continue;
-        const Operand *near = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
         DmaSum one = sum_dma(code->func, inst, facts->target);
-        add_dmas(&pass->sums[code->origin[near->tensor]], one);
+        add_dmas(&pass->sums[code->origin[dma_on_chip(inst)->tensor]], one);
     }
 }
 

@@ -26,11 +26,15 @@ bool dma_is_inserted(const Inst *inst) {
     return dma_is_store(inst) || dma_is_reload(inst);
 }
 
+const Operand *dma_on_chip(const Inst *inst) {
+    return inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
+}
+
 /* What moves is what the end in the State Buffer names. */
 static void add_dma(DmaSum *sum, const Func *func, const Inst *inst, int64_t trips,
                     const Target *target) {
     if (inst->kind != OP_LOAD && inst->kind != OP_SAVE) return;
-    const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
+    const Operand *operand = dma_on_chip(inst);
     const Tensor *tensor = &func->tensors[operand->tensor];
     const Region *region = operand->region;
     int64_t partitions = region ? region->p1 - region->p0 : tensor->partitions;

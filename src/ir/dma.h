@@ -20,6 +20,9 @@ DmaSum sum_dma(const Func *func, const Inst *inst, const Target *target);
 /* Adds one sum to another. */
 void add_dmas(DmaSum *sum, DmaSum more);
 
+/* The operand of a load or save that is not in DRAM. */
+const Operand *dma_on_chip(const Inst *inst);
+
 /* True for a store of spill code, a reload, or either: by its mark. */
 bool dma_is_store(const Inst *inst);
 bool dma_is_reload(const Inst *inst);

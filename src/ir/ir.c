@@ -69,6 +69,12 @@ bool loop_encloses(const Func *func, uint32_t outer, uint32_t inner) {
     return inner == outer;
 }
 
+uint32_t loop_outermost(const Func *func, uint32_t loop) {
+    while (loop != NO_LOOP && func->loops[loop].parent != NO_LOOP)
+        loop = func->loops[loop].parent;
+    return loop;
+}
+
 uint32_t loop_common(const Func *func, uint32_t a, uint32_t b) {
     while (a != b) {
         if (a == NO_LOOP || b == NO_LOOP) return NO_LOOP;

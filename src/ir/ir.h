@@ -171,6 +171,9 @@ int64_t loop_trips(const Func *func, uint32_t loop);
 /* True if `outer` is `inner` or lies around it; NO_LOOP lies around all. */
 bool loop_encloses(const Func *func, uint32_t outer, uint32_t inner);
 
+/* The outermost loop around `loop`, or itself; NO_LOOP for NO_LOOP. O(depth). */
+uint32_t loop_outermost(const Func *func, uint32_t loop);
+
 /* The innermost loop around both (either may be NO_LOOP). */
 uint32_t loop_common(const Func *func, uint32_t a, uint32_t b);
 

@@ -99,7 +99,7 @@ static int64_t blocks_moved(const Func *func, const Operand *operand) {
 }
 
 static void write_dma_cost(const Chart *chart, const Inst *inst, Writer *out) {
-    const Operand *operand = inst->kind == OP_LOAD ? inst_dst(inst) : inst_src(inst);
+    const Operand *operand = dma_on_chip(inst);
     const Tensor *tensor = &chart->func->tensors[operand->tensor];
     const Region *region = operand->region;
     int64_t blocks = blocks_moved(chart->func, operand);

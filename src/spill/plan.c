@@ -106,6 +106,14 @@ void plan_cut_all(Plan *plan, uint32_t tensor) {
     plan->spilled[tensor] = true;
 }
 
+void plan_uncut_all(Plan *plan, uint32_t tensor) {
+    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++)
+        plan->accesses[a].cut = plan->accesses[a].permanent = false;
+    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
+        plan->loops[l].cut = plan->loops[l].permanent = false;
+    plan->spilled[tensor] = false;
+}
+
 void plan_note_spilled(Plan *plan, uint32_t tensor) {
     bool any = false;
     for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++)

@@ -62,6 +62,9 @@ void plan_relax(Plan *plan);
 /* Cuts all gaps and loops permanently: each access has a copy of its own. */
 void plan_cut_all(Plan *plan, uint32_t tensor);
 
+/* Takes back every cut of the tensor, permanent ones too. */
+void plan_uncut_all(Plan *plan, uint32_t tensor);
+
 /* True if any tensor is spilled. */
 bool plan_spills(const Plan *plan);
 

@@ -4,14 +4,6 @@
 #include "support/checked.h"
 #include "support/sort.h"
 
-static void take_cuts_back(Plan *plan, uint32_t tensor) {
-    for (uint32_t a = plan->first[tensor]; a < plan->first[tensor + 1]; a++)
-        plan->accesses[a].cut = plan->accesses[a].permanent = false;
-    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
-        plan->loops[l].cut = plan->loops[l].permanent = false;
-    plan->spilled[tensor] = false;
-}
-
 /* Spilled tensors, the one whose inserted DMAs cost most first. */
 static const SortKey *order_spilled(State *state, uint32_t *count) {
     const Plan *plan = &state->plan;
@@ -20,8 +12,7 @@ static const SortKey *order_spilled(State *state, uint32_t *count) {
     for (uint32_t p = 0; p < code->func->ninsts; p++) {
         const Inst *inst = &code->func->insts[p];
         if (code->origin_inst[p] != INSERTED) continue;
-        uint32_t moved = inst->kind == OP_LOAD ? inst_dst(inst)->tensor : inst_src(inst)->tensor;
-        int64_t *sum = &cycles[code->origin[moved]];
+        int64_t *sum = &cycles[code->origin[dma_on_chip(inst)->tensor]];
         *sum = saturating_add(*sum, sum_dma(code->func, inst, state->facts->target).cycles);
     }
     SortKey *order = RAW_ARRAY(&state->memory, SortKey, plan->func->ntensors);
@@ -44,15 +35,10 @@ static bool place_without(State *state, int64_t before) {
 }
 
 static void try_restore(State *state, uint32_t tensor) {
-    Rewritten code = state->code;
-    double *cost = state->cost;
-    PlanCuts cuts = plan_save(&state->plan, &state->memory);
+    Decision decision = state_decision(state);
     int64_t before = state_cycles(state);
-    take_cuts_back(&state->plan, tensor);
-    if (place_without(state, before)) return;
-    plan_restore(&state->plan, &cuts);
-    state->code = code;
-    state->cost = cost;
+    plan_uncut_all(&state->plan, tensor);
+    if (!place_without(state, before)) return_to_decision(state, &decision);
 }
 
 void restore_tensors(State *state) {

@@ -790,10 +790,8 @@ const uint32_t *keep_named(Rewritten *out, Arena *arena) {
 
 /* Where the outermost loop around an instruction ends; after it where there is none. */
 static uint32_t end_of_loops(const Func *func, uint32_t inst) {
-    uint32_t end = inst + 1;
-    for (uint32_t loop = func->insts[inst].loop; loop != NO_LOOP; loop = func->loops[loop].parent)
-        end = func->loops[loop].end;
-    return end;
+    uint32_t loop = loop_outermost(func, func->insts[inst].loop);
+    return loop == NO_LOOP ? inst + 1 : func->loops[loop].end;
 }
 
 void keep_later_writes(const Func *func, const uint32_t *early, bool *dead, Arena *arena) {

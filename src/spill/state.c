@@ -33,6 +33,16 @@ void state_free(State *state) {
     free(state);
 }
 
+Decision state_decision(State *state) {
+    return (Decision){plan_save(&state->plan, &state->memory), state->code, state->cost};
+}
+
+void return_to_decision(State *state, const Decision *decision) {
+    plan_restore(&state->plan, &decision->cuts);
+    state->code = decision->code;
+    state->cost = decision->cost;
+}
+
 int64_t state_cycles(const State *state) {
     return sum_dmas(state->code.func, state->facts->target).cycles;
 }

@@ -87,6 +87,18 @@ bool place_exactly(State *state);
 /* The places of a round that has them all become those of the code, and its costs too. */
 void commit_places(State *state);
 
+/* What a state has decided, and the code and costs that came of it. */
+typedef struct {
+    PlanCuts cuts;
+    Rewritten code;
+    double *cost;
+} Decision;
+
+/* Keeps a decision in the state's memory while another one is tried, and goes back to it.
+ * O(accesses). */
+Decision state_decision(State *state);
+void return_to_decision(State *state, const Decision *decision);
+
 /* Cycles of all DMAs of the code. O(instructions). */
 int64_t state_cycles(const State *state);
 

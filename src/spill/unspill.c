@@ -342,14 +342,10 @@ void unspill(State *state) {
     if (!state->facts->reload_elim || state->minimal || !state->now.graph.built ||
         !plan_spills(&state->plan))
         return;
-    Rewritten code = state->code;
-    double *cost = state->cost;
+    Decision decision = state_decision(state);
     int64_t before = state_cycles(state);
-    PlanCuts cuts = plan_save(&state->plan, &state->memory);
     uint32_t joined;
     Transfer places = join_cuts(state, &state->memory, &joined);
     if (joined > 0 && try_joined(state, &places, before)) return;
-    plan_restore(&state->plan, &cuts);
-    state->code = code;
-    state->cost = cost;
+    return_to_decision(state, &decision);
 }

@@ -430,9 +430,7 @@ static void reset_if_whole(Pass *pass, uint32_t tensor) {
     if (!is_kill(pass, tensor, first) || plan->accesses[first].inst == ENTRY) return;
     for (uint32_t a = first; a < plan->first[tensor + 1]; a++)
         if (plan->accesses[a].cut) return;
-    for (uint32_t l = plan->first_loop[tensor]; l < plan->first_loop[tensor + 1]; l++)
-        plan->loops[l].cut = plan->loops[l].permanent = false;
-    plan->spilled[tensor] = false;
+    plan_uncut_all(plan, tensor);
 }
 
 static void close_all(Pass *pass) {

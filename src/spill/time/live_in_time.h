@@ -5,9 +5,9 @@
 #include "analysis/live.h"
 
 /* Live ranges of a checked function as it stands: a block is live at an instruction where it is in
- * some iteration, with conditions evaluated. Those of live_range() where there is no loop, or its
- * layout would be too large. The cost of find_time_facts() and project_live(), which are limited.
- */
-Live live_in_time(const Func *func, const Target *target, Arena *arena);
+ * some iteration, with conditions evaluated. `own` are those of live_range(), which are returned
+ * where there is no loop, or the layout would be too large. The cost of find_time_facts() and
+ * project_live(), which are limited. */
+Live live_in_time(const Func *func, const Target *target, const Live *own, Arena *arena);
 
 #endif
